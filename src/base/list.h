@@ -51,6 +51,19 @@ list_del(struct list *node)
     list_init(node);
 }
 
+/** Append all nodes of `from` to `head`; `from` is empty afterwards. */
+static inline void
+list_move(struct list *head, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = head->prev;
+    from->prev->next = head;
+    head->prev->next = from->next;
+    head->prev = from->prev;
+    list_init(from);
+}
+
 /** First node taken off, or NULL. */
 static inline struct list *
 list_pop_front(struct list *head)
