@@ -17,7 +17,8 @@
  * says whether it is an object.
  */
 
-#define MAX_DEPTH 1024
+#define MAX_DEPTH        1024
+#define MAX_NUMBER_CHARS 63
 
 struct scan {
     const char *p, *end;
@@ -64,6 +65,8 @@ take_digits(struct scan *s)
 static bool
 scan_number(struct scan *s)
 {
+    const char *from = s->p;
+
     take(s, '-');
     if (!take(s, '0') && !take_digits(s))
         return fail(s, "bad number");
@@ -75,7 +78,8 @@ scan_number(struct scan *s)
         if (!take_digits(s))
             return fail(s, "bad number");
     }
-    return true;
+    /* What is longer, the tree builder would cut. */
+    return s->p - from <= MAX_NUMBER_CHARS || fail(s, "number too long");
 }
 
 static bool
