@@ -9,31 +9,13 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/slice.h"
+#include "model/stop_rules.h"
 
 struct run_record;
 struct store;
 struct store_batch;
 
 #define BROADCASTS_COLL "broadcasts"
-
-/** Overrides of the stop rules; a member that is not in `set` follows the configuration. Rates are
- * integers in parts per million: 2 % = 20000. */
-struct stop_rules {
-    unsigned set; /* STOP_RULES_* bits */
-    bool enabled;
-    uint32_t hard_bounce_ppm, complaint_ppm, unsubscribe_ppm;
-    uint32_t min_sample;
-};
-#define STOP_RULES_ENABLED     (1u << 0)
-#define STOP_RULES_HARD_BOUNCE (1u << 1)
-#define STOP_RULES_COMPLAINT   (1u << 2)
-#define STOP_RULES_UNSUBSCRIBE (1u << 3)
-#define STOP_RULES_MIN_SAMPLE  (1u << 4)
-
-/** null or {enabled, hardBounceRatePct, complaintRatePct, unsubscribeRatePct 0–100, minSample
- * 1–1 000 000}; unknown members are refused. ERR_INVALID "invalid_stop_rules". */
-int stop_rules_from_json(const struct json *j, struct stop_rules *r_r, struct err *err);
-void stop_rules_write_json(struct json_writer *w, const char *name, const struct stop_rules *r);
 
 /** What a broadcast is; everything that changes while it runs is in its run record. */
 struct broadcast_doc {

@@ -8,6 +8,7 @@
 #include <bson/bson.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/slice.h"
@@ -69,6 +70,11 @@ int contact_input_from_json(
  * BCP 47 form (RFC 5646). ERR_INVALID with `field` set.
  */
 int contact_input_check(const struct contact_input *in, struct err *err);
+
+/** Key and hash of an address as people give it: key appended to `key`, hash never 0. ERR_INVALID with
+ * field "email". */
+int contact_address(const struct crypto_keys *keys, struct slice email, struct buf *key,
+    int64_t *hash_r, struct err *err);
 
 /** Checks, makes the id, inserts. Blocking. The address is required. ERR_CONFLICT "contact_exists"
  * when the external id is taken. `c_r` lives in `a`. */

@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/slice.h"
 
-struct map_u64;
 struct store;
 struct store_batch;
 
@@ -55,10 +54,13 @@ struct subscription_change {
 /**
  * Give consent. Allowed from none, pending_doi and subscribed; from unsubscribed only with
  * is_resubscribe; never from bounced or complained. Idempotent steps: the insert meets a duplicate
- * when a row exists, the update is conditional on the old status. Two or three operations.
+ * when a row exists, the update is conditional on the old status. Two operations.
  * Blocking callers learn what came of it from subscription_get().
  */
 void subscription_subscribe_ops(struct store_batch *b, const struct subscription_change *c);
+/** The row of a first consent, appended to an initialised document; for bulk inserts, where a duplicate
+ * means that the contact has a row already and keeps it. */
+void subscription_build(const struct subscription_change *c, bson_t *doc);
 /** Blocking form. ERR_CONFLICT "opted_out" when the state forbids it; the row in force in `s_r`. */
 int subscription_subscribe(struct store *st, const struct subscription_change *c, struct arena *a,
     struct subscription *s_r, struct err *err);
@@ -67,6 +69,10 @@ int subscription_subscribe(struct store *st, const struct subscription_change *c
  * from unsubscribed) or complained (from all). Never raises a worse state to a better one. */
 void subscription_lower_ops(struct store_batch *b, int64_t email_hash, enum subscription_status to,
     struct slice reason, int64_t now_ms);
+
+/** The contact has a new address: its row follows, so that an opt-out by address finds it. */
+void subscription_move_op(
+    struct store_batch *b, uint64_t contact, int64_t email_hash, int64_t now_ms);
 
 /** The row of a contact; ERR_NOTFOUND when there is none. Blocking. */
 int subscription_get(

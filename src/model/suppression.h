@@ -87,7 +87,8 @@ unsigned suppression_remove_optouts_op(
 /** Remove one row by id, whatever its reason, by hand. */
 unsigned suppression_remove_op(struct store_batch *b, uint64_t id);
 
-/** Add a read of the rows of up to 500 addresses. Hashes of 0 are left out. */
+/** Add a read of the rows of up to 500 addresses; hashes of 0 are left out. One find gives at most 1000
+ * rows: when result.n_docs says 1000, ask suppression_lookup() instead. */
 unsigned suppression_lookup_op(struct store_batch *b, const int64_t *hashes, size_t n);
 
 /**

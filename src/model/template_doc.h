@@ -9,25 +9,12 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/slice.h"
-#include "model/mail_kind.h"
+#include "model/template_content.h"
 
 struct store;
 
 #define TEMPLATES_COLL         "templates"
 #define TEMPLATE_VERSIONS_COLL "template_versions"
-
-/** Everything that decides what a mail looks like. Slices are borrowed. */
-struct template_content {
-    enum mail_kind kind;
-    struct slice subject, preheader; /* template language; 1–998, ≤ 998 characters */
-    struct slice html, text;         /* ≤ 2 MiB each; empty text is derived when sending */
-    struct slice from_name, from_email;
-    struct slice reply_to; /* empty = none */
-    struct slice profile;  /* slug of a profile that overrides; empty = none */
-    bool is_text_only;     /* no HTML part, no tracking */
-    bool track_opens, track_clicks;
-    uint32_t n_links; /* static and dynamic links, set by the publisher */
-};
 
 /** A template: what is live (the newest version) and what waits as a draft. */
 struct template_doc {
@@ -50,15 +37,7 @@ struct template_version {
     struct slice published_by;
 };
 
-/** Lengths, characters, addresses and kind of a content; no compiling. ERR_INVALID names the field. */
-int template_content_check(const struct template_content *c, struct err *err);
-
-/** Read {kind, subject, preheader, body:{html,plainText}, fromName, fromEmail, replyTo,
- * providerOverride, bodyFormat, trackOpens, trackClicks} from a JSON object. Members that are absent keep
- * what `c` holds; start from a zeroed struct with tracking on for a new one. */
-int template_content_from_json(
-    const struct json *body, struct template_content *c, struct err *err);
-
+/** What to write. */
 struct template_put {
     struct slice slug, name, description; /* p NULL name or description keeps what is stored */
     const struct template_content *content;
