@@ -12,7 +12,7 @@ struct domain_gate;
 struct domain_gate_settings {
     unsigned max_in_flight; /* mails to one domain at a time (each occupies one session) */
     unsigned per_minute;    /* mails to one domain in any minute, released evenly */
-    size_t max_domains;     /* size of the table, 0 = 10 000; the longest unused domain leaves first */
+    size_t max_domains; /* size of the table, 0 = 10 000; the longest unused domain leaves first */
 };
 
 /**

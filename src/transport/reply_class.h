@@ -6,8 +6,15 @@
 
 /** The point of the SMTP dialogue at which a reply came. */
 enum reply_stage {
-    REPLY_CONNECT, REPLY_GREETING, REPLY_EHLO, REPLY_STARTTLS, REPLY_AUTH, REPLY_MAIL, REPLY_RCPT,
-    REPLY_DATA, REPLY_DATA_END
+    REPLY_CONNECT,
+    REPLY_GREETING,
+    REPLY_EHLO,
+    REPLY_STARTTLS,
+    REPLY_AUTH,
+    REPLY_MAIL,
+    REPLY_RCPT,
+    REPLY_DATA,
+    REPLY_DATA_END
 };
 
 /**

@@ -23,8 +23,8 @@ struct transport_mail {
     struct slice to_domain; /* lower-case A-label domain of env_to */
     struct slice data;      /* RFC 5322 bytes, CRLF, not dot-stuffed */
     bool needs_smtputf8;
-    bool is_8bit;           /* holds bytes above 127 in the body */
-    void *tag;              /* the caller's */
+    bool is_8bit; /* holds bytes above 127 in the body */
+    void *tag;    /* the caller's */
 };
 
 enum transport_outcome {
@@ -47,29 +47,29 @@ struct transport_result {
     enum transport_scope scope;
     enum send_fail_class fail_class;
     enum bounce_type bounce;
-    bool is_suppress;      /* the recipient is dead: suppress the address */
-    int reply_code;        /* 0 = connection trouble */
-    int enhanced_code;     /* as in store/sends.h */
+    bool is_suppress;       /* the recipient is dead: suppress the address */
+    int reply_code;         /* 0 = connection trouble */
+    int enhanced_code;      /* as in store/sends.h */
     int64_t retry_after_ms; /* named by the server, 0 = not */
-    char text[512];        /* reply text or reason, control characters replaced */
+    char text[512];         /* reply text or reason, control characters replaced */
     char provider_id[128];
-    uint64_t wire_us;      /* from MAIL FROM to the final reply */
+    uint64_t wire_us; /* from MAIL FROM to the final reply */
 };
 
 /** Plain settings of a profile's transport; no model. Strings are copied. */
 struct transport_settings {
-    const char *kind;            /* "smtp" or "capture" */
+    const char *kind; /* "smtp" or "capture" */
     const char *host;
     unsigned port;
     enum transport_tls { TRANSPORT_TLS_NONE, TRANSPORT_TLS_STARTTLS, TRANSPORT_TLS_IMPLICIT } tls;
     bool tls_verify;
-    const char *ca_file;         /* NULL = system */
+    const char *ca_file;             /* NULL = system */
     const char *username, *password; /* NULL = no AUTH */
     const char *ehlo_name;
     unsigned max_sessions;
     unsigned max_mails_per_session; /* 0 = no limit */
-    int64_t idle_ms;             /* close an idle session after this */
-    const char *capture_dir;     /* capture: where .eml files go */
+    int64_t idle_ms;                /* close an idle session after this */
+    const char *capture_dir;        /* capture: where .eml files go */
     /* RFC 5321 §4.5.3.2 time-outs, 0 = the RFC's values */
     int64_t connect_ms, greeting_ms, command_ms, data_start_ms, data_block_ms, data_end_ms;
 };
