@@ -111,7 +111,8 @@ gates_set(struct gates *g, uint64_t scope, enum gate gate, bool is_closed, const
 uint32_t
 gates_closed(const struct gates *g, uint64_t broadcast)
 {
-    const struct gate_set *own = broadcast != GATE_SCOPE_ALL ? map_u64_get(g->runs, broadcast) : NULL;
+    const struct gate_set *own =
+        broadcast != GATE_SCOPE_ALL ? map_u64_get(g->runs, broadcast) : NULL;
 
     return g->all.closed | (own != NULL ? own->closed : 0);
 }
@@ -131,7 +132,8 @@ gate_name(enum gate gate)
 const char *
 gates_why(const struct gates *g, uint64_t broadcast, enum gate gate)
 {
-    const struct gate_set *own = broadcast != GATE_SCOPE_ALL ? map_u64_get(g->runs, broadcast) : NULL;
+    const struct gate_set *own =
+        broadcast != GATE_SCOPE_ALL ? map_u64_get(g->runs, broadcast) : NULL;
     const char *why = g->all.why[gate];
 
     if (why == NULL && own != NULL)

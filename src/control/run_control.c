@@ -49,7 +49,8 @@ reason_json(struct arena *a, const struct run_reason *why, int64_t now_ms)
 }
 
 unsigned
-run_pause_op(struct store_batch *b, uint64_t broadcast, const struct run_reason *why, int64_t now_ms)
+run_pause_op(
+    struct store_batch *b, uint64_t broadcast, const struct run_reason *why, int64_t now_ms)
 {
     struct run_change c = {
         .broadcast = broadcast,
@@ -72,8 +73,8 @@ run_resume_op(struct store_batch *b, uint64_t broadcast, int64_t confirmed_count
     struct run_change c = {
         .broadcast = broadcast,
         .if_states = IN(RUN_PAUSED),
-        .set = RUN_SET_STATE | RUN_SET_PAUSED_AT | RUN_SET_DETAIL | RUN_SET_CONFIRMED
-            | RUN_DROP_LEASE,
+        .set =
+            RUN_SET_STATE | RUN_SET_PAUSED_AT | RUN_SET_DETAIL | RUN_SET_CONFIRMED | RUN_DROP_LEASE,
         .reasons_clear = ~0u,
     };
 
@@ -159,8 +160,8 @@ submitted_create(struct run_table *t, uint64_t broadcast, const char *event)
 }
 
 void
-run_pause_submit(struct store *st, struct run_table *t, uint64_t broadcast,
-    const struct run_reason *why)
+run_pause_submit(
+    struct store *st, struct run_table *t, uint64_t broadcast, const struct run_reason *why)
 {
     struct store_batch *b = store_batch_create(st, STORE_URGENT);
     struct submitted *s = submitted_create(t, broadcast, "run.paused");

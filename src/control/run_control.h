@@ -25,8 +25,8 @@ struct run_reason {
 };
 
 /** Add the pause to a batch: sending or paused without this reason → paused with it. */
-unsigned run_pause_op(struct store_batch *b, uint64_t broadcast, const struct run_reason *why,
-    int64_t now_ms);
+unsigned run_pause_op(
+    struct store_batch *b, uint64_t broadcast, const struct run_reason *why, int64_t now_ms);
 /** paused → sending, all reasons cleared; planning goes on at the saved cursor. */
 unsigned run_resume_op(struct store_batch *b, uint64_t broadcast, int64_t confirmed_count,
     int64_t growth_limit, int64_t now_ms);
@@ -40,8 +40,8 @@ unsigned run_start_op(struct store_batch *b, uint64_t broadcast, int64_t now_ms)
 /** From the loop: submit one pause and feed the answer to the table. Failures of the store are logged
  * and repeated by the next cause; until then the caller's own condition (a paused profile, a gate)
  * must hold the mail back. */
-void run_pause_submit(struct store *st, struct run_table *t, uint64_t broadcast,
-    const struct run_reason *why);
+void run_pause_submit(
+    struct store *st, struct run_table *t, uint64_t broadcast, const struct run_reason *why);
 /** From the loop: close the run when it has no open row. */
 void run_close_submit(struct store *st, struct run_table *t, uint64_t broadcast);
 

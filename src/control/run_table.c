@@ -121,8 +121,8 @@ progress_of(const struct run_record *r)
 static bool
 is_older(const struct run_record *rec, const struct run_record *than)
 {
-    return rec->state == than->state && rec->reasons == than->reasons
-        && progress_of(rec) < progress_of(than);
+    return rec->state == than->state && rec->reasons == than->reasons &&
+           progress_of(rec) < progress_of(than);
 }
 
 static void

@@ -26,8 +26,8 @@ typedef void queue_take_fn(const struct queue_ready *ready, size_t n, void *arg)
 struct queue_ops {
     const char *name;
     void (*free)(void *impl);
-    void (*add)(void *impl, uint64_t profile, enum send_lane lane, uint64_t group, const uint64_t *ids,
-        size_t n);
+    void (*add)(void *impl, uint64_t profile, enum send_lane lane, uint64_t group,
+        const uint64_t *ids, size_t n);
     void (*take)(void *impl, uint64_t profile, enum send_lane lane, size_t max, queue_take_fn *fn,
         void *arg);
     void (*drop)(void *impl, uint64_t group);
@@ -42,8 +42,8 @@ void queue_free(struct queue **q);
 void queue_add(struct queue *q, uint64_t profile, enum send_lane lane, uint64_t group,
     const uint64_t *ids, size_t n);
 /** Up to `max` ids of one profile and lane, all of the same group, the groups in turn. */
-void queue_take(struct queue *q, uint64_t profile, enum send_lane lane, size_t max, queue_take_fn *fn,
-    void *arg);
+void queue_take(struct queue *q, uint64_t profile, enum send_lane lane, size_t max,
+    queue_take_fn *fn, void *arg);
 /** Forget a group (paused, cancelled, closed). */
 void queue_drop(struct queue *q, uint64_t group);
 /** Ids waiting in a group, as far as this process knows. */

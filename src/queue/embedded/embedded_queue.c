@@ -50,7 +50,8 @@ turn_of(struct embedded *q, uint64_t profile, enum send_lane lane)
 {
     struct turn *t;
 
-    LIST_EACH (node, tmp, &q->turns) {
+    LIST_EACH(node, tmp, &q->turns)
+    {
         t = LIST_ENTRY(node, struct turn, node);
         if (t->profile == profile && t->lane == lane)
             return t;
@@ -115,7 +116,8 @@ turn_take(struct turn *t, size_t max, struct queue_ready *out)
     struct ring *r = NULL;
     size_t n;
 
-    LIST_EACH (node, tmp, &t->rings) {
+    LIST_EACH(node, tmp, &t->rings)
+    {
         r = LIST_ENTRY(node, struct ring, node);
         if (r->n > 0)
             break;
@@ -154,8 +156,8 @@ on_take(void *arg)
 }
 
 static void
-embedded_take(void *impl, uint64_t profile, enum send_lane lane, size_t max, queue_take_fn *fn,
-    void *arg)
+embedded_take(
+    void *impl, uint64_t profile, enum send_lane lane, size_t max, queue_take_fn *fn, void *arg)
 {
     struct embedded *q = impl;
     struct take *t = mem_zalloc(sizeof(*t));
@@ -195,10 +197,10 @@ embedded_free(void *impl)
     while (map_u64_next(q->rings, &it, &group, &r))
         ring_free(r);
     map_u64_free(&q->rings);
-    LIST_EACH (node, tmp, &q->turns)
-        mem_free(LIST_ENTRY(node, struct turn, node));
-    LIST_EACH (node, tmp, &q->takes)
-        mem_free(LIST_ENTRY(node, struct take, node));
+    LIST_EACH(node, tmp, &q->turns)
+    mem_free(LIST_ENTRY(node, struct turn, node));
+    LIST_EACH(node, tmp, &q->takes)
+    mem_free(LIST_ENTRY(node, struct take, node));
     mem_free(q);
 }
 

@@ -1,0 +1,674 @@
+/*
+ * Channels: a profile at work.
+ *
+ * A channel keeps enough prepared mails in front of its sessions and hands one to each idle session as
+ * pace and receiver domain allow; the hand-over is a claim in the next durable step. The immediate lane
+ * goes first, and keeps a tenth of the sessions (at least one) free of bulk mail.
+ *
+ *   queue ──take──► prepare (worker) ──► prepared ──pace, domain──► claim ──► wire ──► settle
+ *
+ * What an answer means for others than its mail is decided here: a throttle slows the pace, a receiver
+ * domain is left alone for a while, a refused account pauses the profile and its broadcasts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "control/run_control.h"
+#include "control/run_table.h"
+#include "loop/loop.h"
+#include "loop/workers.h"
+#include "queue/queue.h"
+#include "send/internal.h"
+#include "store/store.h"
+#include "transport/domain_gate.h"
+#include "transport/pace.h"
+
+#define LOAD_RETRY_MS 1000
+#define MAX_WAITING   256
+/* A mail whose domain must wait longer than this goes back to its row. */
+#define MAX_DOMAIN_WAIT_MS 5000
+
+struct load_job {
+    struct sender *sender;
+    uint64_t profile;
+    struct outlet *outlet;
+    struct err err;
+    int rc;
+};
+
+struct take_ctx {
+    struct sender *sender;
+    uint64_t profile;
+    enum send_lane lane;
+};
+
+static void on_ready(struct transport_session *session, void *arg);
+static void on_done(struct transport_session *session, const struct transport_mail *mail,
+    const struct transport_result *r, void *arg);
+static void on_down(
+    struct transport_session *session, const struct transport_result *why, void *arg);
+
+static bool
+may_commit(void *arg)
+{
+    const struct channel *ch = arg;
+    const struct sender_args *a = &ch->sender->args;
+
+    return a->may_commit == NULL || a->may_commit(a->may_commit_arg);
+}
+
+static const struct transport_events events = {
+    .ready = on_ready,
+    .done = on_done,
+    .down = on_down,
+    .may_commit = may_commit,
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct channel *
+channel_of(struct sender *s, uint64_t profile)
+{
+    struct channel *ch = map_u64_get(s->channels, profile);
+
+    if (ch != NULL)
+        return ch;
+    ch = mem_zalloc(sizeof(*ch));
+    ch->sender = s;
+    ch->profile = profile;
+    list_init(&ch->ready);
+    list_init(&ch->waiting);
+    for (int lane = 0; lane < LANES; lane++)
+        list_init(&ch->prepared[lane]);
+    map_u64_put(s->channels, profile, ch);
+    return ch;
+}
+
+static void
+drop_list(struct channel *ch, struct list *head, size_t *count, uint64_t group)
+{
+    LIST_EACH(node, tmp, head)
+    {
+        struct job *j = LIST_ENTRY(node, struct job, node);
+
+        if (group != 0 && j->group != group)
+            continue;
+        list_del(&j->node);
+        (*count)--;
+        job_put(ch->sender, j);
+    }
+}
+
+void
+channel_drop_group(struct channel *ch, uint64_t group)
+{
+    for (int lane = 0; lane < LANES; lane++)
+        drop_list(ch, &ch->prepared[lane], &ch->n_prepared[lane], group);
+    drop_list(ch, &ch->waiting, &ch->n_waiting, group);
+}
+
+static void
+free_slots(struct channel *ch)
+{
+    struct list *node;
+
+    while ((node = list_pop_front(&ch->ready)) != NULL)
+        mem_free(LIST_ENTRY(node, struct session_slot, node));
+    ch->n_ready = 0;
+}
+
+static void
+channel_unbuild(struct channel *ch)
+{
+    channel_drop_group(ch, 0);
+    free_slots(ch);
+    transport_free(&ch->transport);
+    outlet_unref(&ch->outlet);
+}
+
+void
+channel_free(struct channel *ch)
+{
+    loop_timer_cancel(&ch->timer);
+    channel_unbuild(ch);
+    pace_free(&ch->pace);
+    domain_gate_free(&ch->domains);
+    mem_free(ch);
+}
+
+/* ---- loading the profile --------------------------------------------------------------------- */
+
+static void
+on_timer(void *arg)
+{
+    struct channel *ch = arg;
+
+    ch->timer = NULL;
+    sender_kick(ch->sender);
+}
+
+/* Look again after `delay_ms`, or earlier when somebody asked so before. */
+static void
+channel_sleep(struct channel *ch, int64_t delay_ms)
+{
+    int64_t at = clock_mono_ms() + delay_ms;
+
+    if (ch->timer != NULL && ch->wake_at_ms <= at)
+        return;
+    loop_timer_cancel(&ch->timer);
+    ch->wake_at_ms = at;
+    ch->timer = loop_timer_start(ch->sender->args.loop, delay_ms, on_timer, ch);
+}
+
+static void
+channel_build(struct channel *ch, struct outlet *o)
+{
+    struct transport_settings settings;
+    struct err err;
+
+    outlet_settings(o, ch->sender->ehlo_name, &settings);
+    ch->outlet = o;
+    ch->version = o->profile.version;
+    ch->is_paused = o->profile.state == PROFILE_PAUSED;
+    if (ch->pace == NULL)
+        ch->pace = pace_create(o->profile.pace_per_s, 0);
+    else
+        pace_set_rate(ch->pace, o->profile.pace_per_s);
+    if (ch->domains == NULL)
+        ch->domains = domain_gate_create(&(struct domain_gate_settings){0});
+    if (ch->is_paused)
+        return;
+    ch->transport =
+        transport_create(ch->sender->args.loop, ch->sender->args.cpu, &settings, &events, ch, &err);
+    if (ch->transport == NULL) {
+        log_error(NULL, "send.profile_unusable", "error=\"%s\"", err.text);
+        snprintf(ch->last_error, sizeof(ch->last_error), "%s", err.text);
+        channel_sleep(ch, 60 * LOAD_RETRY_MS);
+    }
+}
+
+static void
+load_run(void *arg)
+{
+    struct load_job *l = arg;
+
+    l->rc =
+        outlet_load(l->sender->args.store, l->sender->args.keys, l->profile, &l->outlet, &l->err);
+}
+
+static void
+load_done(void *arg)
+{
+    struct load_job *l = arg;
+    struct sender *s = l->sender;
+    struct channel *ch = map_u64_get(s->channels, l->profile);
+
+    s->n_lent--;
+    ch->is_loading = false;
+    if (l->rc == 0) {
+        channel_build(ch, l->outlet);
+    } else {
+        log_error(NULL, "send.profile_failed", "error=\"%s\"", l->err.text);
+        snprintf(ch->last_error, sizeof(ch->last_error), "%s", l->err.text);
+        channel_sleep(ch, LOAD_RETRY_MS);
+    }
+    mem_free(l);
+    sender_kick(s);
+    sender_check_stopped(s);
+}
+
+static void
+channel_load(struct channel *ch)
+{
+    struct load_job *l = mem_zalloc(sizeof(*l));
+
+    l->sender = ch->sender;
+    l->profile = ch->profile;
+    if (!workers_submit(ch->sender->args.cpu, load_run, load_done, l)) {
+        mem_free(l);
+        return;
+    }
+    ch->is_loading = true;
+    ch->sender->n_lent++;
+}
+
+/* A refused account stops the profile and every broadcast that goes through it. */
+static void
+on_profile_paused(struct store_batch *b, void *arg)
+{
+    const struct err *err = store_batch_err(b);
+
+    if (err != NULL)
+        log_error(NULL, "send.profile_pause_failed", "error=\"%s\"", err->text);
+    store_batch_free(&b);
+}
+
+static void
+account_refused(struct channel *ch, const char *text)
+{
+    struct sender *s = ch->sender;
+    struct store_batch *b = store_batch_create(s->args.store, STORE_URGENT);
+    struct run_reason why = {
+        .code = PAUSE_SENDER_BROKEN, .message = text, .actor = "system:sender"};
+    const struct run_record *r;
+    size_t it = 0;
+
+    if (!ch->is_paused)
+        log_error(NULL, "send.account_refused", "reply=\"%s\"", text);
+    ch->is_paused = true;
+    profile_set_state_op(b, ch->profile, PROFILE_PAUSED, slice_str(text), clock_now_ms());
+    store_submit(b, on_profile_paused, NULL);
+    while ((r = run_table_next(s->args.runs, &it)) != NULL)
+        if (r->profile == ch->profile && (r->reasons & (1u << PAUSE_SENDER_BROKEN)) == 0)
+            run_pause_submit(s->args.store, s->args.runs, r->broadcast, &why);
+}
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+static unsigned
+max_sessions(const struct channel *ch)
+{
+    return ch->outlet->profile.max_sessions > 0 ? ch->outlet->profile.max_sessions : 1;
+}
+
+void
+channel_session_idle(struct channel *ch, struct session_slot *slot)
+{
+    slot->job = NULL;
+    list_push_back(&ch->ready, &slot->node);
+    ch->n_ready++;
+    sender_kick(ch->sender);
+}
+
+static void
+on_ready(struct transport_session *session, void *arg)
+{
+    struct channel *ch = arg;
+    struct session_slot *slot = transport_session_data(session);
+
+    if (slot == NULL) {
+        slot = mem_zalloc(sizeof(*slot));
+        slot->session = session;
+        list_init(&slot->node);
+        transport_session_set_data(session, slot);
+    }
+    ch->last_error[0] = '\0';
+    channel_session_idle(ch, slot);
+}
+
+static void
+on_down(struct transport_session *session, const struct transport_result *why, void *arg)
+{
+    struct channel *ch = arg;
+    struct session_slot *slot = transport_session_data(session);
+
+    if (why != NULL) {
+        snprintf(ch->last_error, sizeof(ch->last_error), "%s", why->text);
+        log_warn(NULL, "send.session_down", "code=%d reason=\"%s\"", why->reply_code, why->text);
+    }
+    if (slot != NULL) {
+        if (slot->job != NULL)
+            slot->job->slot = NULL; /* its claim is under way; channel_granted() puts it back */
+        else if (!list_empty(&slot->node))
+            ch->n_ready--;
+        list_del(&slot->node);
+        mem_free(slot);
+    }
+    if (why != NULL && why->scope == TRANSPORT_SCOPE_ACCOUNT)
+        account_refused(ch, why->text);
+    sender_kick(ch->sender);
+}
+
+/* What an answer says about others than its mail. */
+static void
+apply_scope(struct channel *ch, const struct job *j, const struct transport_result *r)
+{
+    switch (r->scope) {
+    case TRANSPORT_SCOPE_PROFILE: pace_throttled(ch->pace, r->retry_after_ms); break;
+    case TRANSPORT_SCOPE_DOMAIN:
+        domain_gate_block(ch->domains, j->mail.to_domain, r->retry_after_ms);
+        break;
+    case TRANSPORT_SCOPE_ACCOUNT: account_refused(ch, r->text); break;
+    case TRANSPORT_SCOPE_MAIL:
+        if (r->outcome == TRANSPORT_ACCEPTED)
+            domain_gate_accepted(ch->domains, j->mail.to_domain);
+        break;
+    }
+}
+
+static void
+count_outcome(struct sender *s, enum transport_outcome outcome)
+{
+    switch (outcome) {
+    case TRANSPORT_ACCEPTED: s->accepted_total++; break;
+    case TRANSPORT_DEFERRED: s->deferred_total++; break;
+    case TRANSPORT_REFUSED: s->refused_total++; break;
+    case TRANSPORT_IN_DOUBT: s->in_doubt_total++; break;
+    }
+}
+
+static void
+leave_domain(struct channel *ch, struct job *j)
+{
+    if (j->is_in_domain)
+        domain_gate_leave(ch->domains, j->mail.to_domain);
+    j->is_in_domain = false;
+}
+
+static bool
+repeats_in_doubt(const struct channel *ch, enum send_lane lane)
+{
+    const struct profile *p = &ch->outlet->profile;
+
+    return (lane == LANE_IMMEDIATE ? p->doubt_immediate : p->doubt_bulk) == PROFILE_DOUBT_REPEAT;
+}
+
+static void
+on_done(struct transport_session *session, const struct transport_mail *mail,
+    const struct transport_result *r, void *arg)
+{
+    struct channel *ch = arg;
+    struct job *j = mail->tag;
+    struct session_slot *slot = transport_session_data(session);
+    struct log_ctx ctx = {.broadcast = j->broadcast, .send = j->id};
+
+    if (slot != NULL)
+        slot->job = NULL;
+    j->slot = NULL;
+    ch->n_busy[j->lane]--;
+    count_outcome(ch->sender, r->outcome);
+    apply_scope(ch, j, r);
+    leave_domain(ch, j);
+    if (r->outcome != TRANSPORT_ACCEPTED)
+        log_info(&ctx, "send.answer", "code=%d enhanced=%d text=\"%s\"", r->reply_code,
+            r->enhanced_code, r->text);
+    outcome_fill(j, r, repeats_in_doubt(ch, j->lane), clock_now_ms());
+    step_settle(ch->sender->step, j);
+}
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+void
+channel_granted(struct channel *ch, struct job *j)
+{
+    ch->n_in_flight++;
+    j->attempt++;
+    if (j->slot != NULL) {
+        j->state = JOB_ON_WIRE;
+        transport_send(j->slot->session, &j->mail);
+        return;
+    }
+    /* The session died while the claim was under way: nothing was written, the row goes back. */
+    ch->n_busy[j->lane]--;
+    leave_domain(ch, j);
+    memset(&j->settle, 0, sizeof(j->settle));
+    j->settle = (struct sends_settle){.broadcast = j->broadcast,
+        .id = j->id,
+        .token = j->token,
+        .to = SEND_QUEUED,
+        .fail_class = FAIL_NETWORK,
+        .at_ms = clock_now_ms(),
+        .due_at_ms = clock_now_ms(),
+        .is_uncounted_attempt = true};
+    j->is_suppress = false;
+    step_settle(ch->sender->step, j);
+}
+
+void
+channel_unclaim(struct channel *ch, struct job *j, bool again)
+{
+    struct group *g = map_u64_get(ch->sender->groups, j->group);
+    struct session_slot *slot = j->slot;
+
+    ch->n_busy[j->lane]--;
+    leave_domain(ch, j);
+    pace_untake(ch->pace);
+    j->slot = NULL;
+    job_put(ch->sender, j);
+    if (slot != NULL)
+        channel_session_idle(ch, slot);
+    if (g != NULL && again)
+        group_rewind(g);
+}
+
+void
+channel_settled(struct channel *ch, struct job *j)
+{
+    struct group *g = map_u64_get(ch->sender->groups, j->group);
+
+    ch->n_in_flight--;
+    if (g != NULL && j->settle.to == SEND_QUEUED)
+        group_rewind(g);
+    job_put(ch->sender, j);
+}
+
+/* ---- assigning ------------------------------------------------------------------------------- */
+
+void
+channel_prepared(struct channel *ch, struct job *j)
+{
+    j->state = JOB_PREPARED;
+    j->channel = ch;
+    list_push_back(&ch->prepared[j->lane], &j->node);
+    ch->n_prepared[j->lane]++;
+}
+
+/* The receiver domain must wait: keep the mail for a short wait, else give the row back. */
+static void
+set_aside(struct channel *ch, struct job *j, int64_t wait_ms, struct sends_settle *shelf, size_t *n)
+{
+    list_del(&j->node);
+    ch->n_prepared[j->lane]--;
+    if (wait_ms <= MAX_DOMAIN_WAIT_MS && ch->n_waiting < MAX_WAITING) {
+        j->state = JOB_WAITING;
+        list_push_back(&ch->waiting, &j->node);
+        ch->n_waiting++;
+        channel_sleep(ch, wait_ms);
+        return;
+    }
+    shelf[(*n)++] = (struct sends_settle){.broadcast = j->broadcast,
+        .id = j->id,
+        .token = j->generation,
+        .to = SEND_QUEUED,
+        .fail_class = FAIL_THROTTLED,
+        .at_ms = clock_now_ms(),
+        .due_at_ms = clock_now_ms() + wait_ms,
+        .is_uncounted_attempt = true};
+    job_put(ch->sender, j);
+}
+
+/* Mails whose domain may go again return to the front of their lane. */
+static void
+review_waiting(struct channel *ch)
+{
+    int64_t now = clock_mono_ms();
+
+    if (ch->n_waiting == 0 || now < ch->waiting_seen_ms + 50)
+        return;
+    ch->waiting_seen_ms = now;
+    LIST_EACH(node, tmp, &ch->waiting)
+    {
+        struct job *j = LIST_ENTRY(node, struct job, node);
+        int64_t wait_ms = domain_gate_wait_ms(ch->domains, j->mail.to_domain);
+
+        if (wait_ms > 0) {
+            channel_sleep(ch, wait_ms < 50 ? 50 : wait_ms);
+            continue;
+        }
+        list_del(&j->node);
+        ch->n_waiting--;
+        j->state = JOB_PREPARED;
+        list_push_front(&ch->prepared[j->lane], &j->node);
+        ch->n_prepared[j->lane]++;
+    }
+}
+
+static void
+claim(struct channel *ch, struct job *j)
+{
+    struct session_slot *slot = LIST_ENTRY(list_pop_front(&ch->ready), struct session_slot, node);
+
+    ch->n_ready--;
+    list_del(&j->node);
+    ch->n_prepared[j->lane]--;
+    ch->n_busy[j->lane]++;
+    slot->job = j;
+    j->slot = slot;
+    step_claim(ch->sender->step, j);
+}
+
+/* Sessions that bulk mail may use: all but a tenth, at least one when there are two. */
+static bool
+lane_is_full(const struct channel *ch, enum send_lane lane)
+{
+    unsigned max = max_sessions(ch), reserved = max / 10;
+
+    if (lane == LANE_IMMEDIATE)
+        return false;
+    if (reserved == 0 && max > 1)
+        reserved = 1;
+    return ch->n_busy[LANE_BULK] >= max - reserved;
+}
+
+static void
+assign_lane(struct channel *ch, enum send_lane lane)
+{
+    struct sends_settle shelf[64];
+    size_t n = 0;
+
+    while (
+        ch->n_ready > 0 && n < 64 && !list_empty(&ch->prepared[lane]) && !lane_is_full(ch, lane)) {
+        struct job *j = LIST_ENTRY(ch->prepared[lane].next, struct job, node);
+        struct group *g = map_u64_get(ch->sender->groups, j->group);
+        int64_t wait_ms;
+
+        if (g == NULL || !sender_may_work(ch->sender, g))
+            break;
+        wait_ms = domain_gate_enter(ch->domains, j->mail.to_domain);
+        if (wait_ms > 0) {
+            set_aside(ch, j, wait_ms, shelf, &n);
+            continue;
+        }
+        j->is_in_domain = true;
+        wait_ms = pace_take(ch->pace, lane);
+        if (wait_ms > 0) {
+            leave_domain(ch, j);
+            channel_sleep(ch, wait_ms);
+            break;
+        }
+        claim(ch, j);
+    }
+    if (n > 0)
+        shelve_submit(ch->sender, shelf, n);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static void
+on_taken(const struct queue_ready *ready, size_t n, void *arg)
+{
+    struct take_ctx *t = arg;
+    struct sender *s = t->sender;
+    struct channel *ch = channel_of(s, t->profile);
+    struct group *g = n > 0 ? map_u64_get(s->groups, ready[0].group) : NULL;
+    uint64_t ids[PREPARE_BATCH];
+    size_t n_ids = 0;
+
+    ch->is_taking[t->lane] = false;
+    s->n_lent--;
+    mem_free(t);
+    if (g == NULL || g->is_closed || !sender_may_work(s, g) || ch->outlet == NULL ||
+        (g->is_broadcast && g->content == NULL))
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!map_u64_has(s->busy, ready[i].id))
+            ids[n_ids++] = ready[i].id;
+    if (n_ids > 0 && !prepare_start(ch, g, ids, n_ids))
+        group_rewind(g);
+    sender_kick(s);
+}
+
+/* Mails kept ready: two rounds of sessions and one batch. */
+static size_t
+prepare_target(const struct channel *ch)
+{
+    size_t target = (size_t)max_sessions(ch) * 2 + PREPARE_BATCH;
+
+    return target < 512 ? target : 512;
+}
+
+static void
+prepare_lane(struct channel *ch, enum send_lane lane)
+{
+    struct sender *s = ch->sender;
+    struct take_ctx *t;
+
+    if (ch->is_taking[lane] || !ch->has_ready[lane] ||
+        ch->n_prepared[lane] + ch->n_preparing[lane] + PREPARE_BATCH > prepare_target(ch) ||
+        s->n_prepare_jobs >= s->args.n_workers + 1)
+        return;
+    t = mem_zalloc(sizeof(*t));
+    *t = (struct take_ctx){.sender = s, .profile = ch->profile, .lane = lane};
+    ch->is_taking[lane] = true;
+    s->n_lent++;
+    queue_take(s->args.queue, ch->profile, lane, PREPARE_BATCH, on_taken, t);
+}
+
+/* Ask for sessions as long as there is work; idle ones are let go some seconds after the last. */
+static void
+ask_sessions(struct channel *ch)
+{
+    size_t demand = ch->n_busy[0] + ch->n_busy[1] + ch->n_prepared[0] + ch->n_prepared[1];
+    int64_t now = clock_mono_ms();
+    size_t open = transport_sessions(ch->transport);
+
+    if (demand == 0) {
+        if (open > 0 && now >= ch->demand_at_ms + 5000)
+            transport_want(ch->transport, 0);
+        else if (open > 0)
+            channel_sleep(ch, ch->demand_at_ms + 5000 - now);
+        return;
+    }
+    ch->demand_at_ms = now;
+    if (demand < open)
+        demand = open;
+    if (demand > max_sessions(ch))
+        demand = max_sessions(ch);
+    transport_want(ch->transport, (unsigned)demand);
+}
+
+/* Settings changed: build anew when nothing is in work on the old ones. */
+static bool
+renew(struct channel *ch)
+{
+    if (ch->n_busy[0] + ch->n_busy[1] > 0 || ch->n_in_flight > 0 || ch->n_preparing[0] > 0 ||
+        ch->n_preparing[1] > 0)
+        return false;
+    channel_unbuild(ch);
+    ch->is_stale = false;
+    return true;
+}
+
+void
+channel_pump(struct channel *ch)
+{
+    if (ch->is_loading || ch->sender->is_stopping || (ch->is_stale && !renew(ch)))
+        return;
+    if (ch->outlet == NULL) {
+        if (ch->timer == NULL)
+            channel_load(ch);
+        return;
+    }
+    if (ch->is_paused || ch->transport == NULL)
+        return;
+    review_waiting(ch);
+    for (int lane = LANES - 1; lane >= 0; lane--)
+        assign_lane(ch, (enum send_lane)lane);
+    for (int lane = LANES - 1; lane >= 0; lane--)
+        prepare_lane(ch, (enum send_lane)lane);
+    ask_sessions(ch);
+}

@@ -1,0 +1,585 @@
+/*
+ * Preparing mails on a CPU worker: rows in, finished RFC 5322 bytes out.
+ *
+ * A batch is at most PREPARE_BATCH rows of one group. The worker reads them, their contacts, consents
+ * and suppressions in two round trips, renders, builds and signs each mail into the buffers of a job
+ * that the loop lent it. The suppression sequence is read before the rows, so an opt-out that arrives
+ * while a mail is being made is caught by its claim. Rows that must not be mailed come back as settles
+ * of their own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "crypto/crypto.h"
+#include "loop/workers.h"
+#include "message/address.h"
+#include "message/dkim.h"
+#include "message/mime.h"
+#include "message/tokens.h"
+#include "model/contact.h"
+#include "model/subscription.h"
+#include "model/suppression.h"
+#include "send/internal.h"
+#include "send/oneoff.h"
+#include "send/render.h"
+#include "store/store.h"
+
+#define TEXT_MAX 256
+
+/** Everything a worker needs and gives back. */
+struct prepare {
+    struct sender *sender;
+    struct channel *channel;
+    struct group *group;
+    struct content *content; /* NULL for one-off mail: each row names its own */
+    struct outlet *outlet;
+    uint64_t ids[PREPARE_BATCH];
+    size_t n_ids;
+    struct job *jobs[PREPARE_BATCH]; /* lent; the first n_made are finished mails */
+    size_t n_made;
+    struct sends_settle dead[PREPARE_BATCH];
+    char dead_text[PREPARE_BATCH][TEXT_MAX];
+    size_t n_dead;
+    struct err err;
+    int rc;
+    /* worker's own */
+    struct arena *scratch;
+    struct render_env env;
+    struct render_parts parts;
+    struct buf message, key;
+    uint64_t seen_seq;
+    struct store_batch *facts;
+};
+
+/* What is known of one row besides the row itself. */
+struct row_facts {
+    const struct contact *contact;
+    int8_t suppressed[2][2]; /* per mail kind: mailed address, contact's current address */
+    enum subscription_status consent;
+};
+
+static void
+dead_row(struct prepare *p, const struct send_row *row, enum send_state to,
+    enum send_fail_class fail_class, const char *text)
+{
+    struct sends_settle *s = &p->dead[p->n_dead];
+
+    memset(s, 0, sizeof(*s));
+    s->broadcast = row->broadcast;
+    s->id = row->id;
+    s->token = row->generation;
+    s->to = to;
+    s->fail_class = fail_class;
+    s->at_ms = p->env.now_ms;
+    strncpy(p->dead_text[p->n_dead], text, TEXT_MAX - 1);
+    s->reply_text = slice_str(p->dead_text[p->n_dead]);
+    p->n_dead++;
+}
+
+/* ---- one mail -------------------------------------------------------------------------------- */
+
+static struct slice
+or_else(struct slice a, struct slice b)
+{
+    return a.n > 0 ? a : b;
+}
+
+/* Return path, recipient and receiver domain, one behind the other in job->env. */
+static int
+fill_envelope(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
+    struct err *err)
+{
+    const struct profile *pr = &p->outlet->profile;
+    struct token_send ref = {.broadcast = row->broadcast, .send = row->id};
+    struct address to, from;
+    size_t from_n, to_n;
+
+    if (address_parse(row->address, &to, err) != 0 ||
+        address_parse(or_else(c->from_address, pr->from_email), &from, err) != 0)
+        return -1;
+    buf_clear(&j->env);
+    buf_clear(&j->recipient_key);
+    address_key(&to, &j->recipient_key);
+    token_verp_make(p->sender->args.keys, &ref, row->generation, &j->env);
+    buf_append_char(&j->env, '@');
+    if (pr->bounce_domain.n > 0)
+        buf_append_slice(&j->env, pr->bounce_domain);
+    else
+        buf_append_str(&j->env, from.ascii_domain);
+    from_n = j->env.n;
+    address_wire(&to, &j->env);
+    to_n = j->env.n - from_n;
+    buf_append_str(&j->env, to.ascii_domain);
+    j->mail.env_from = slice_make(j->env.p, from_n);
+    j->mail.env_to = slice_make(j->env.p + from_n, to_n);
+    j->mail.to_domain = slice_make(j->env.p + from_n + to_n, j->env.n - from_n - to_n);
+    return 0;
+}
+
+static size_t
+extra_headers(struct prepare *p, const struct content *c, struct mime_header *h)
+{
+    size_t n = 0;
+    struct slice url = buf_slice(&p->parts.unsubscribe_url);
+
+    if (c->kind == MAIL_MARKETING && p->env.public_url.n > 0) {
+        char *angle = arena_printf(p->scratch, "<%.*s>", SLICE_FMT(url));
+
+        h[n++] = (struct mime_header){SLICE_LIT("List-Unsubscribe"), slice_str(angle)};
+        h[n++] = (struct mime_header){
+            SLICE_LIT("List-Unsubscribe-Post"), SLICE_LIT("List-Unsubscribe=One-Click")};
+    }
+    if (c->slug.n > 0) {
+        char *feedback = arena_printf(
+            p->scratch, "%.*s:%s:mailshot", SLICE_FMT(c->slug), mail_kind_name(c->kind));
+
+        h[n++] = (struct mime_header){SLICE_LIT("Feedback-ID"), slice_str(feedback)};
+    }
+    return n;
+}
+
+static int
+sign(struct prepare *p, struct job *j, struct err *err)
+{
+    const struct profile *pr = &p->outlet->profile;
+    struct dkim_params params[PROFILE_MAX_DKIM];
+
+    buf_clear(&j->bytes);
+    if (pr->n_dkim == 0) {
+        struct buf t = j->bytes;
+
+        j->bytes = p->message;
+        p->message = t;
+        return 0;
+    }
+    for (size_t i = 0; i < pr->n_dkim; i++)
+        params[i] = (struct dkim_params){
+            .signer = p->outlet->signers[i],
+            .domain = pr->dkim[i].domain,
+            .selector = pr->dkim[i].selector,
+            .header_canon = DKIM_RELAXED,
+            .body_canon = DKIM_RELAXED,
+            .time_ms = p->env.now_ms,
+        };
+    return dkim_sign(params, pr->n_dkim, buf_slice(&p->message), &j->bytes, err);
+}
+
+static int
+build_message(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
+    struct err *err)
+{
+    const struct profile *pr = &p->outlet->profile;
+    struct token_send ref = {.broadcast = row->broadcast, .send = row->id};
+    struct mime_header extra[4];
+    struct slice from = or_else(c->from_address, pr->from_email);
+    struct buf id = BUF_INIT;
+    struct mime_message m = {
+        .date_ms = p->env.now_ms,
+        .from_name = or_else(c->from_name, pr->from_name),
+        .from_address = from,
+        .to_address = row->address,
+        .reply_to = c->reply_to,
+        .subject = buf_slice(&p->parts.subject),
+        .text = buf_slice(&p->parts.text),
+        .html = buf_slice(&p->parts.html),
+        .extra = extra,
+        .boundary_seed = row->id + row->generation,
+    };
+    bool needs_smtputf8 = false;
+    int rc;
+
+    token_message_id(
+        &ref, row->generation, slice_from(from, (size_t)slice_rfind_char(from, '@') + 1), &id);
+    m.message_id = arena_dup(p->scratch, buf_slice(&id));
+    buf_deinit(&id);
+    m.n_extra = extra_headers(p, c, extra);
+    buf_clear(&p->message);
+    rc = mime_build(&m, &p->message, &needs_smtputf8, err);
+    j->mail.needs_smtputf8 = needs_smtputf8;
+    return rc == 0 ? sign(p, j, err) : -1;
+}
+
+static int
+make_mail(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
+    const struct contact *contact, const struct value *vars, struct err *err)
+{
+    struct render_recipient to = {
+        .broadcast = row->broadcast,
+        .send = row->id,
+        .generation = row->generation,
+        .contact = contact,
+        .vars = vars,
+    };
+
+    if (fill_envelope(p, j, row, c, err) != 0)
+        return -1;
+    to.address_key = buf_slice(&j->recipient_key);
+    if (render_mail(&p->env, c, &to, p->scratch, &p->parts, err) != 0 ||
+        build_message(p, j, row, c, err) != 0)
+        return -1;
+    j->broadcast = row->broadcast;
+    j->group = row->group;
+    j->id = row->id;
+    j->contact = row->contact;
+    j->lane = row->lane;
+    j->generation = row->generation;
+    j->attempt = row->attempt;
+    j->delay_min = row->delay_min;
+    j->address_hash = row->address_hash;
+    j->seen_seq = p->seen_seq;
+    j->mail.broadcast = row->broadcast;
+    j->mail.send = row->id;
+    j->mail.generation = row->generation;
+    j->mail.attempt = row->attempt + 1;
+    j->mail.data = buf_slice(&j->bytes);
+    j->mail.is_8bit = false; /* bodies are encoded to 7 bits, for every relay can take them */
+    j->mail.tag = j;
+    return 0;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static bool
+is_consent_lost(enum subscription_status s)
+{
+    return s == SUBSCRIPTION_UNSUBSCRIBED || s == SUBSCRIPTION_BOUNCED ||
+           s == SUBSCRIPTION_COMPLAINED;
+}
+
+/* Reasons not to mail a row that are known before rendering; true when it was settled. */
+static bool
+is_stopped(struct prepare *p, const struct send_row *row, const struct content *c,
+    const struct row_facts *f)
+{
+    char text[TEXT_MAX];
+
+    if (row->address.n == 0) {
+        dead_row(p, row, SEND_FAILED, FAIL_ADDRESS, "no_recipient: the address is blank");
+        return true;
+    }
+    if (f->contact == NULL) {
+        dead_row(p, row, SEND_FAILED, FAIL_ADDRESS, "contact_missing: the contact is gone");
+        return true;
+    }
+    for (int i = 0; i < 2; i++)
+        if (f->suppressed[c->kind][i] >= 0) {
+            snprintf(text, sizeof(text), "suppressed: %s",
+                suppression_reason_name((enum suppression_reason)f->suppressed[c->kind][i]));
+            dead_row(p, row, SEND_SUPPRESSED, FAIL_NONE, text);
+            return true;
+        }
+    if (c->kind == MAIL_MARKETING && is_consent_lost(f->consent)) {
+        snprintf(text, sizeof(text), "suppressed: %s", subscription_status_name(f->consent));
+        dead_row(p, row, SEND_SUPPRESSED, FAIL_NONE, text);
+        return true;
+    }
+    return false;
+}
+
+static void
+prepare_row(struct prepare *p, const struct send_row *row, const struct row_facts *f)
+{
+    struct content *own = NULL;
+    const struct content *c = p->content;
+    struct value vars;
+    const struct value *row_vars = NULL;
+    struct err err = {0};
+
+    if (row->state != SEND_QUEUED)
+        return;
+    if (c == NULL) {
+        if (oneoff_load(p->sender->args.store, row, p->scratch, &own, &vars, &err) != 0) {
+            if (err.code != ERR_TEMP)
+                dead_row(p, row, SEND_FAILED, FAIL_RENDER, err.text);
+            return;
+        }
+        c = own;
+        row_vars = &vars;
+    }
+    if (!is_stopped(p, row, c, f)) {
+        if (make_mail(p, p->jobs[p->n_made], row, c, f->contact, row_vars, &err) == 0)
+            p->n_made++;
+        else
+            dead_row(p, row, SEND_FAILED, FAIL_RENDER, err.text);
+    }
+    content_unref(&own);
+}
+
+/* ---- one batch, on the worker ---------------------------------------------------------------- */
+
+static int
+compare_contacts(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+struct facts_read {
+    unsigned contacts_op, consent_op, suppression_op;
+    uint64_t sorted[PREPARE_BATCH];
+    enum subscription_status consent[PREPARE_BATCH];
+    struct contact *contacts;
+    size_t n_contacts;
+    int64_t hashes[2 * PREPARE_BATCH];       /* of the rows, then of drifted contacts */
+    int8_t suppressed[2][2 * PREPARE_BATCH]; /* per mail kind */
+};
+
+static const struct contact *
+contact_by_id(const struct facts_read *fr, uint64_t id)
+{
+    for (size_t i = 0; i < fr->n_contacts; i++)
+        if (fr->contacts[i].id == id)
+            return &fr->contacts[i];
+    return NULL;
+}
+
+static void
+read_contacts(struct prepare *p, const struct store_batch *b, struct facts_read *fr)
+{
+    const struct store_result *r = store_batch_result(b, fr->contacts_op);
+
+    fr->contacts = arena_array(p->scratch, r->n_docs + 1, sizeof(*fr->contacts));
+    fr->n_contacts = 0;
+    for (size_t i = 0; i < r->n_docs; i++)
+        if (contact_from_bson(&r->docs[i], p->scratch, &fr->contacts[fr->n_contacts]) &&
+            fr->contacts[fr->n_contacts].deleted_at_ms == 0)
+            fr->n_contacts++;
+}
+
+static void
+facts_of_row(const struct facts_read *fr, const struct send_row *row, size_t n_rows, size_t i,
+    struct row_facts *f)
+{
+    const uint64_t *at =
+        bsearch(&row->contact, fr->sorted, n_rows, sizeof(fr->sorted[0]), compare_contacts);
+
+    f->contact = contact_by_id(fr, row->contact);
+    f->consent = at != NULL ? fr->consent[at - fr->sorted] : SUBSCRIPTION_NONE;
+    for (int kind = 0; kind < 2; kind++) {
+        f->suppressed[kind][0] = fr->suppressed[kind][i];
+        f->suppressed[kind][1] = fr->suppressed[kind][n_rows + i];
+    }
+}
+
+/* A contact whose address has changed since planning is also held to the opt-outs of the new one. */
+static int
+read_drifted(struct prepare *p, struct facts_read *fr, const struct send_row *rows, size_t n)
+{
+    bool is_drifted = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct contact *c = contact_by_id(fr, rows[i].contact);
+
+        if (c != NULL && c->email_hash != 0 && c->email_hash != rows[i].address_hash) {
+            fr->hashes[n + i] = c->email_hash;
+            is_drifted = true;
+        }
+    }
+    for (int kind = 0; is_drifted && rc == 0 && kind < 2; kind++) {
+        struct suppression_query q = {.kind = (enum mail_kind)kind, .now_ms = p->env.now_ms};
+
+        rc = suppression_lookup(
+            p->sender->args.store, &q, fr->hashes + n, n, fr->suppressed[kind] + n, &p->err);
+    }
+    return rc;
+}
+
+/* Second round trip: contacts by id, consents, suppressions of the addresses. */
+static int
+read_facts(struct prepare *p, struct facts_read *fr, const struct send_row *rows, size_t n)
+{
+    struct store_batch *b = store_batch_create(p->sender->args.store, STORE_URGENT);
+    int rc;
+
+    memset(fr->hashes, 0, sizeof(fr->hashes));
+    memset(fr->suppressed, -1, sizeof(fr->suppressed));
+    for (size_t i = 0; i < n; i++) {
+        fr->sorted[i] = rows[i].contact;
+        fr->hashes[i] = rows[i].address_hash;
+    }
+    qsort(fr->sorted, n, sizeof(fr->sorted[0]), compare_contacts);
+    fr->contacts_op = contact_find_op(b, fr->sorted, n);
+    fr->consent_op = subscription_lookup_op(b, fr->sorted, n);
+    fr->suppression_op = suppression_lookup_op(b, fr->hashes, n);
+    rc = store_run(b, &p->err);
+    if (rc == 0) {
+        read_contacts(p, b, fr);
+        subscription_lookup_result(b, fr->consent_op, fr->sorted, n, fr->consent);
+        for (int kind = 0; kind < 2; kind++) {
+            struct suppression_query q = {.kind = (enum mail_kind)kind, .now_ms = p->env.now_ms};
+
+            suppression_lookup_result(
+                b, fr->suppression_op, &q, fr->hashes, n, fr->suppressed[kind]);
+        }
+        rc = read_drifted(p, fr, rows, n);
+    }
+    p->facts = b; /* contacts borrow from it */
+    return rc;
+}
+
+static int
+prepare_rows(struct prepare *p, const struct send_row *rows, size_t n)
+{
+    struct facts_read fr;
+    int rc = read_facts(p, &fr, rows, n);
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct row_facts f;
+
+        facts_of_row(&fr, &rows[i], n, i, &f);
+        prepare_row(p, &rows[i], &f);
+    }
+    store_batch_free(&p->facts);
+    return rc;
+}
+
+static void
+prepare_run(void *arg)
+{
+    struct prepare *p = arg;
+    struct store_batch *b = store_batch_create(p->sender->args.store, STORE_URGENT);
+    unsigned op;
+
+    p->seen_seq = store_suppression_seq(p->sender->args.store);
+    p->env.now_ms = clock_now_ms();
+    op = sends_get(b, p->group->is_broadcast ? p->group->id : 0, p->ids, p->n_ids);
+    p->rc = store_run(b, &p->err);
+    if (p->rc == 0) {
+        const struct sends_result *r = sends_result(b, op);
+
+        if (r->n_rows > 0)
+            p->rc = prepare_rows(p, r->rows, r->n_rows);
+    }
+    store_batch_free(&b);
+}
+
+/* ---- in the loop ----------------------------------------------------------------------------- */
+
+static struct prepare *
+prepare_create(struct channel *ch, struct group *g, const uint64_t *ids, size_t n)
+{
+    struct sender *s = ch->sender;
+    struct prepare *p = mem_zalloc(sizeof(*p));
+
+    p->sender = s;
+    p->channel = ch;
+    p->group = g;
+    p->content = g->content;
+    if (p->content != NULL)
+        p->content->refs++;
+    p->outlet = ch->outlet;
+    p->outlet->refs++;
+    memcpy(p->ids, ids, n * sizeof(*ids));
+    p->n_ids = n;
+    p->scratch = arena_create(16 * 1024);
+    p->env = (struct render_env){
+        .keys = s->args.keys,
+        .public_url = slice_str(s->public_url),
+        .sender_address = slice_str(s->sender_address),
+        .unsubscribe_lifetime_ms = s->args.unsubscribe_lifetime_ms,
+    };
+    render_parts_init(&p->parts);
+    for (size_t i = 0; i < n; i++) {
+        p->jobs[i] = job_get(s);
+        p->jobs[i]->state = JOB_PREPARING;
+        map_u64_put(s->busy, ids[i], p->jobs[i]);
+    }
+    return p;
+}
+
+static void
+prepare_free(struct prepare *p)
+{
+    content_unref(&p->content);
+    outlet_unref(&p->outlet);
+    arena_free(&p->scratch);
+    render_parts_deinit(&p->parts);
+    buf_deinit(&p->message);
+    buf_deinit(&p->key);
+    mem_free(p);
+}
+
+static void
+hand_over(struct prepare *p)
+{
+    struct sender *s = p->sender;
+    bool is_wanted = !p->group->is_closed && sender_may_work(s, p->group) && !p->channel->is_stale;
+
+    for (size_t i = 0; i < p->n_ids; i++)
+        map_u64_del(s->busy, p->ids[i]);
+    for (size_t i = 0; i < p->n_ids; i++) {
+        struct job *j = p->jobs[i];
+
+        if (i >= p->n_made || !is_wanted) {
+            j->id = 0;
+            job_put(s, j);
+            continue;
+        }
+        map_u64_put(s->busy, j->id, j);
+        channel_prepared(p->channel, j);
+    }
+    if (p->n_dead > 0)
+        shelve_submit(s, p->dead, p->n_dead);
+    if (!is_wanted && !p->group->is_closed)
+        group_rewind(p->group);
+}
+
+static void
+prepare_done(void *arg)
+{
+    struct prepare *p = arg;
+    struct sender *s = p->sender;
+    struct group *g = p->group;
+
+    s->n_lent--;
+    s->n_prepare_jobs--;
+    g->n_preparing--;
+    p->channel->n_preparing[g->lane] -= p->n_ids;
+    if (p->rc != 0) {
+        struct log_ctx ctx = {.broadcast = g->is_broadcast ? g->id : 0};
+
+        log_warn(&ctx, "send.prepare_failed", "error=\"%s\"", p->err.text);
+        p->n_made = p->n_dead = 0;
+    }
+    hand_over(p);
+    if (p->rc != 0 && !g->is_closed)
+        group_rewind(g);
+    if (g->is_closed && g->n_preparing == 0)
+        group_close(g);
+    prepare_free(p);
+    sender_kick(s);
+    sender_check_stopped(s);
+}
+
+bool
+prepare_start(struct channel *ch, struct group *g, const uint64_t *ids, size_t n)
+{
+    struct sender *s = ch->sender;
+    struct prepare *p = prepare_create(ch, g, ids, n);
+
+    s->n_lent++;
+    s->n_prepare_jobs++;
+    g->n_preparing++;
+    ch->n_preparing[g->lane] += n;
+    if (workers_submit(s->args.cpu, prepare_run, prepare_done, p))
+        return true;
+    s->n_lent--;
+    s->n_prepare_jobs--;
+    g->n_preparing--;
+    ch->n_preparing[g->lane] -= n;
+    for (size_t i = 0; i < n; i++) {
+        map_u64_del(s->busy, ids[i]);
+        p->jobs[i]->id = 0;
+        job_put(s, p->jobs[i]);
+    }
+    prepare_free(p);
+    return false;
+}
