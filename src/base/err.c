@@ -11,9 +11,8 @@
  * reported when memory or descriptors are short.
  */
 
-static void
-err_fill(struct err *err, enum err_code code, const char *sub, const char *field, const char *fmt,
-    va_list ap)
+static void __attribute__((format(printf, 5, 0))) err_fill(struct err *err, enum err_code code,
+    const char *sub, const char *field, const char *fmt, va_list ap)
 {
     char text[sizeof err->text];
 

@@ -1,6 +1,6 @@
 #include "base/timefmt.h"
 
-#include <stdio.h>
+#include <string.h>
 
 /*
  * Instants to calendar and back without the C library's tm functions, which know only the
@@ -71,28 +71,64 @@ civil_to_ms(const struct civil *c)
     return days_from_civil(c->year, c->month, c->day) * MS_PER_DAY + seconds * 1000 + c->ms;
 }
 
+/* `width` decimal digits of a number that is not negative, with leading zeros. */
+static char *
+put_digits(char *at, int value, int width)
+{
+    for (int i = width - 1; i >= 0; i--) {
+        at[i] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    return at + width;
+}
+
+static char *
+put_clock(char *at, const struct civil *c)
+{
+    at = put_digits(at, c->hour, 2);
+    *at++ = ':';
+    at = put_digits(at, c->minute, 2);
+    *at++ = ':';
+    return put_digits(at, c->second, 2);
+}
+
 char *
 timefmt_iso(int64_t ms, char out[TIMEFMT_ISO_SIZE])
 {
     struct civil c;
+    char *at = out;
 
     civil_from_ms(ms, &c);
-    snprintf(out, TIMEFMT_ISO_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", c.year, c.month, c.day,
-        c.hour, c.minute, c.second, c.ms);
+    at = put_digits(at, c.year, 4);
+    *at++ = '-';
+    at = put_digits(at, c.month, 2);
+    *at++ = '-';
+    at = put_digits(at, c.day, 2);
+    *at++ = 'T';
+    at = put_clock(at, &c);
+    *at++ = '.';
+    at = put_digits(at, c.ms, 3);
+    memcpy(at, "Z", 2);
     return out;
 }
 
 char *
 timefmt_mail(int64_t ms, char out[TIMEFMT_MAIL_SIZE])
 {
-    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char months[][4] = {
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static const char days[][6] = {"Sun, ", "Mon, ", "Tue, ", "Wed, ", "Thu, ", "Fri, ", "Sat, "};
+    static const char months[][6] = {" Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ",
+        " Aug ", " Sep ", " Oct ", " Nov ", " Dec "};
     struct civil c;
+    char *at = out;
 
     civil_from_ms(ms, &c);
-    snprintf(out, TIMEFMT_MAIL_SIZE, "%s, %d %s %04d %02d:%02d:%02d +0000", days[c.wday], c.day,
-        months[c.month - 1], c.year, c.hour, c.minute, c.second);
+    at = mempcpy(at, days[c.wday], 5);
+    at = put_digits(at, c.day, c.day < 10 ? 1 : 2);
+    at = mempcpy(at, months[c.month - 1], 5);
+    at = put_digits(at, c.year, 4);
+    *at++ = ' ';
+    at = put_clock(at, &c);
+    memcpy(at, " +0000", 7);
     return out;
 }
 
