@@ -1,6 +1,8 @@
 #ifndef STORE_DRIVER_H
 #define STORE_DRIVER_H
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +16,10 @@
 #include "store/sends.h"
 #include "store/store.h"
 
+struct filter;
+struct schema;
+struct update;
+
 /**
  * Between the batch and a backend. Only files of store/ include this. A batch is an array of
  * store_op; the driver runs them in order on one connection and fills `out`, allocating from the
@@ -21,7 +27,7 @@
  */
 enum store_op_kind {
     OP_FIND, OP_COUNT, OP_DISTINCT, OP_GROUP_COUNT, OP_INSERT, OP_UPDATE, OP_DELETE,
-    OP_RUNS_CREATE, OP_RUNS_GET, OP_RUNS_LIST, OP_RUNS_DUE, OP_RUNS_DELETE, OP_RUNS_CHANGE, OP_RUNS_RECOUNT,
+    OP_RUNS_CREATE, OP_RUNS_GET, OP_RUNS_LIST, OP_RUNS_DUE, OP_RUNS_DELETE, OP_RUNS_CHANGE, OP_RUNS_RECOUNT, OP_RUNS_CORRECT,
     OP_SENDS_PLAN, OP_SENDS_ONEOFF, OP_SENDS_DUE, OP_SENDS_GROUPS, OP_SENDS_GET, OP_SENDS_COMMIT,
     OP_SENDS_SETTLE, OP_SENDS_FEEDBACK, OP_SENDS_RECOVER, OP_SENDS_REQUEUE, OP_SENDS_RESOLVE,
     OP_SENDS_LIST, OP_SENDS_EXCLUSIONS, OP_SENDS_DETAIL,
@@ -36,6 +42,8 @@ struct store_op {
     const char *coll;
     enum store_access access;
     const bson_t *filter, *update;
+    const struct filter *match;  /* compiled `filter`; NULL when the op goes by ids */
+    const struct update *change; /* compiled `update` */
     struct store_find find;
     const char *path;
     const uint64_t *ids;
@@ -58,6 +66,7 @@ struct store_op {
 /* Operands of typed operations with loose arguments. */
 struct runs_list_args { uint32_t state_mask; uint64_t after; unsigned limit; };
 struct runs_key_args { uint64_t broadcast; uint32_t state_mask; int64_t now_ms; unsigned limit; };
+struct runs_correct_args { uint64_t broadcast; struct run_counters delta; };
 struct sends_due_args { uint64_t group; int64_t after_due_ms; uint64_t after_id; int64_t now_ms; unsigned n; };
 struct sends_ids_args { uint64_t broadcast; const uint64_t *ids; size_t n; enum send_state to; int64_t now_ms; };
 struct sends_oneoff_args { struct send_row row; struct slice content; };
@@ -79,8 +88,20 @@ struct store_batch {
     /* in flight */
     store_done_fn *done;
     void *arg;
+    sem_t *waiter; /* of a blocking run: posted instead of calling `done` */
     struct store_batch *next;
-    int64_t queued_at_us;
+    uint64_t queued_at_us;
+};
+
+/** One open store: a driver's handle and the way back into the loop. */
+struct store {
+    const struct store_driver *driver;
+    void *impl;
+    struct loop *loop;           /* NULL for tools: store_run() only */
+    const struct schema *schema; /* collections and indexes of the embedded migrations */
+    pthread_mutex_t done_lock;
+    struct store_batch *done_head, *done_tail; /* finished, not yet delivered */
+    size_t n_in_flight;                        /* loop thread only */
 };
 
 /** A new op of a kind at the end of the batch, zeroed. */
@@ -99,6 +120,17 @@ struct store_driver {
     int (*check)(void *impl, struct buf *report, struct err *err);
     int (*backup)(void *impl, const char *path, struct err *err);
 };
+
+/** Forget results and error before a batch is run a second time. */
+void store_batch_rewind(struct store_batch *b);
+/** Is the requirement of this op, already run, unmet? Typed operations go by their `matched`. */
+bool store_op_is_unmet(const struct store_op *op);
+/** Fill `err` with the code and sub of the requirement; returns -1. */
+int store_op_fail_unmet(const struct store_op *op, struct err *err);
+/** "find", "sends_commit", ...: for metrics and logs. */
+const char *store_op_name(enum store_op_kind kind);
+/** `n` bson_t in an arena; the type asks for more alignment than arenas give. */
+bson_t *store_bson_array(struct arena *a, size_t n);
 
 /** Deliver a finished batch to its submitter (posts to the loop). Any thread. */
 void store_batch_complete(struct store_batch *b);

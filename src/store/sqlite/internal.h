@@ -19,6 +19,7 @@ struct sq_conn {
     sqlite3 *db;
     bool is_writer;
     struct sq_store *owner;
+    const struct schema *schema;
     struct sq_stmts *stmts; /* cache */
 };
 

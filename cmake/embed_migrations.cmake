@@ -1,0 +1,21 @@
+# Turns migrations/NNNN_name.json into one C file: an array of (file name, text) in ascending order.
+# cmake -DOUT=<file.c> -DDIR=<folder> -P embed_migrations.cmake
+file(GLOB files ${DIR}/*.json)
+list(SORT files)
+set(texts "")
+set(rows "")
+set(n 0)
+foreach(path IN LISTS files)
+    get_filename_component(name ${path} NAME)
+    if(NOT name MATCHES "^[0-9][0-9][0-9][0-9]_[a-z0-9_]+\\.json$")
+        message(FATAL_ERROR "migration ${name}: expected NNNN_name.json")
+    endif()
+    file(READ ${path} hex HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(REGEX REPLACE "(................................................................................)"
+        "\\1\n    " bytes "${bytes}")
+    string(APPEND texts "static const char text_${n}[] = {\n    ${bytes}};\n\n")
+    string(APPEND rows "    {\"${name}\", {text_${n}, sizeof(text_${n})}},\n")
+    math(EXPR n "${n} + 1")
+endforeach()
+file(WRITE ${OUT} "/* Made from migrations/ by the build; do not edit. */\n#include \"store/schema.h\"\n\n${texts}const struct schema_source schema_sources[] = {\n${rows}};\nconst size_t schema_n_sources = ${n};\n")
