@@ -1,0 +1,95 @@
+/*
+ * Escaping of template output.
+ *
+ * HTML: & < > " ' ` = become references; that is enough for text and quoted attributes, and the last
+ * two keep old clients from ending an attribute early. Percent-encoding leaves only the unreserved
+ * characters of RFC 3986 §2.3, so a value can neither end its query parameter nor the attribute.
+ * All forms copy runs of plain bytes at once: most values hold nothing to escape.
+ */
+#include "message/template_escape.h"
+
+#include <stdint.h>
+
+/* The reference for a byte, NULL for bytes that stay. */
+static const char *const html_references[256] = {
+    ['&'] = "&amp;",
+    ['<'] = "&lt;",
+    ['>'] = "&gt;",
+    ['"'] = "&quot;",
+    ['\''] = "&#x27;",
+    ['`'] = "&#x60;",
+    ['='] = "&#x3D;",
+};
+
+static const char *const bare_references[256] = {
+    ['&'] = "&amp;",
+    ['<'] = "&lt;",
+    ['>'] = "&gt;",
+    ['"'] = "&quot;",
+    ['\''] = "&#x27;",
+    ['`'] = "&#x60;",
+    ['='] = "&#x3D;",
+    [' '] = "&#x20;",
+    ['\t'] = "&#x9;",
+    ['\n'] = "&#xA;",
+    ['\f'] = "&#xC;",
+    ['\r'] = "&#xD;",
+};
+
+static void
+append_references(struct buf *out, struct slice s, const char *const references[256])
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        const char *reference = references[(uint8_t)s.p[i]];
+
+        if (reference == NULL)
+            continue;
+        buf_append(out, s.p + from, i - from);
+        buf_append_str(out, reference);
+        from = i + 1;
+    }
+    if (from < s.n)
+        buf_append(out, s.p + from, s.n - from);
+}
+
+static bool
+is_unreserved(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+char *
+template_escape_percent(struct slice s, char *to)
+{
+    static const char hex[] = "0123456789ABCDEF";
+
+    for (size_t i = 0; i < s.n; i++) {
+        uint8_t c = (uint8_t)s.p[i];
+
+        if (is_unreserved(s.p[i])) {
+            *to++ = s.p[i];
+        } else {
+            *to++ = '%';
+            *to++ = hex[c >> 4];
+            *to++ = hex[c & 15];
+        }
+    }
+    return to;
+}
+
+void
+template_escape_append(struct buf *out, struct slice s, enum template_escape how)
+{
+    switch (how) {
+    case ESCAPE_NONE: buf_append_slice(out, s); break;
+    case ESCAPE_HTML: append_references(out, s, html_references); break;
+    case ESCAPE_BARE: append_references(out, s, bare_references); break;
+    case ESCAPE_PERCENT:
+        if (s.n > 0)
+            out->n = (size_t)(template_escape_percent(s, buf_reserve(out, s.n * 3)) - out->p);
+        break;
+    }
+}
