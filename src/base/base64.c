@@ -84,44 +84,66 @@ base64url_encode(struct slice in, struct buf *out)
     out->n += base64url_encode_to(in.p, in.n, at);
 }
 
-static int
-sextet(char c, char c62, char c63)
+/* Value + 1 of each character, 0 for those outside of the alphabet. */
+#define LETTERS_AND_DIGITS                                                                         \
+    ['A'] = 1, ['B'] = 2, ['C'] = 3, ['D'] = 4, ['E'] = 5, ['F'] = 6, ['G'] = 7, ['H'] = 8,        \
+    ['I'] = 9, ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, \
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23,            \
+    ['X'] = 24, ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30,            \
+    ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37,            \
+    ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44,            \
+    ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48, ['w'] = 49, ['x'] = 50, ['y'] = 51,            \
+    ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58,            \
+    ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62
+
+static const unsigned char standard_values[256] = {LETTERS_AND_DIGITS, ['+'] = 63, ['/'] = 64};
+static const unsigned char url_safe_values[256] = {LETTERS_AND_DIGITS, ['-'] = 63, ['_'] = 64};
+
+/* 0 to 63, or a number above for a character outside of the alphabet. */
+static inline uint32_t
+sextet(const unsigned char values[256], char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == c62 ? 62 : c == c63 ? 63 : -1;
+    return values[(unsigned char)c] - 1u;
+}
+
+/* The last group of two or three characters. */
+static bool
+decode_rest(const char *in, size_t n, const unsigned char values[256], char *at)
+{
+    uint32_t a = sextet(values, in[0]), b = sextet(values, in[1]);
+    uint32_t c = n == 3 ? sextet(values, in[2]) : 0;
+    uint32_t unused = n == 3 ? c & 3 : b & 15;
+
+    if ((a | b | c) > 63 || unused != 0)
+        return false;
+    at[0] = (char)(a << 2 | b >> 4);
+    at[1] = (char)(b << 4 | c >> 2);
+    return true;
 }
 
 /* `in` without padding. On a fault `out` is left as it was. */
 static bool
-decode_bare(struct slice in, char c62, char c63, struct buf *out)
+decode_bare(struct slice in, const unsigned char values[256], struct buf *out)
 {
-    char *at = buf_reserve(out, in.n / 4 * 3 + 2);
-    char *start = at;
-    uint32_t bits = 0;
-    unsigned held = 0;
+    size_t rest = in.n % 4;
+    char *start = buf_reserve(out, in.n / 4 * 3 + 2);
+    char *at = start;
 
-    if (in.n % 4 == 1)
+    if (rest == 1)
         return false;
-    for (size_t i = 0; i < in.n; i++) {
-        int v = sextet(in.p[i], c62, c63);
+    for (size_t i = 0; i + 4 <= in.n; i += 4, at += 3) {
+        uint32_t a = sextet(values, in.p[i]), b = sextet(values, in.p[i + 1]);
+        uint32_t c = sextet(values, in.p[i + 2]), d = sextet(values, in.p[i + 3]);
 
-        if (v < 0)
+        if ((a | b | c | d) > 63)
             return false;
-        bits = bits << 6 | (uint32_t)v;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            *at++ = (char)(bits >> held);
-        }
+        at[0] = (char)(a << 2 | b >> 4);
+        at[1] = (char)(b << 4 | c >> 2);
+        at[2] = (char)(c << 6 | d);
     }
-    if ((bits & ((1u << held) - 1)) != 0)
+    if (rest != 0 && !decode_rest(in.p + in.n - rest, rest, values, at))
         return false;
-    out->n += (size_t)(at - start);
+    out->n += (size_t)(at - start) + (rest != 0 ? rest - 1 : 0);
     return true;
 }
 
@@ -132,13 +154,13 @@ base64_decode(struct slice in, struct buf *out)
         return false;
     if (in.n != 0 && in.p[in.n - 1] == '=')
         in.n -= in.p[in.n - 2] == '=' ? 2 : 1;
-    return decode_bare(in, '+', '/', out);
+    return decode_bare(in, standard_values, out);
 }
 
 bool
 base64url_decode(struct slice in, struct buf *out)
 {
-    return decode_bare(in, '-', '_', out);
+    return decode_bare(in, url_safe_values, out);
 }
 
 void
