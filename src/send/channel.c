@@ -1,11 +1,10 @@
 /*
  * Channels: a profile at work.
  *
- * A channel keeps enough prepared mails in front of its sessions and hands one to each idle session as
- * pace and receiver domain allow; the hand-over is a claim in the next durable step. The immediate lane
- * goes first, and keeps a tenth of the sessions (at least one) free of bulk mail.
+ * A channel is built from the profile's document on first use, and built anew when that changes and
+ * nothing is in work on the old settings. Its sessions report here; which mail they get is assign.c's.
  *
- *   queue ──take──► prepare (worker) ──► prepared ──pace, domain──► claim ──► wire ──► settle
+ *   claim granted ──► wire ──► answer ──► settle in the next durable step
  *
  * What an answer means for others than its mail is decided here: a throttle slows the pace, a receiver
  * domain is left alone for a while, a refused account pauses the profile and its broadcasts.
@@ -21,16 +20,12 @@
 #include "control/run_table.h"
 #include "loop/loop.h"
 #include "loop/workers.h"
-#include "queue/queue.h"
 #include "send/internal.h"
 #include "store/store.h"
 #include "transport/domain_gate.h"
 #include "transport/pace.h"
 
 #define LOAD_RETRY_MS 1000
-#define MAX_WAITING   256
-/* A mail whose domain must wait longer than this goes back to its row. */
-#define MAX_DOMAIN_WAIT_MS 5000
 
 struct load_job {
     struct sender *sender;
@@ -38,12 +33,6 @@ struct load_job {
     struct outlet *outlet;
     struct err err;
     int rc;
-};
-
-struct take_ctx {
-    struct sender *sender;
-    uint64_t profile;
-    enum send_lane lane;
 };
 
 static void on_ready(struct transport_session *session, void *arg);
@@ -140,6 +129,12 @@ channel_free(struct channel *ch)
     mem_free(ch);
 }
 
+static void
+remember_error(struct channel *ch, const char *text)
+{
+    snprintf(ch->last_error, sizeof(ch->last_error), "%.159s", text);
+}
+
 /* ---- loading the profile --------------------------------------------------------------------- */
 
 static void
@@ -151,8 +146,7 @@ on_timer(void *arg)
     sender_kick(ch->sender);
 }
 
-/* Look again after `delay_ms`, or earlier when somebody asked so before. */
-static void
+void
 channel_sleep(struct channel *ch, int64_t delay_ms)
 {
     int64_t at = clock_mono_ms() + delay_ms;
@@ -186,7 +180,7 @@ channel_build(struct channel *ch, struct outlet *o)
         transport_create(ch->sender->args.loop, ch->sender->args.cpu, &settings, &events, ch, &err);
     if (ch->transport == NULL) {
         log_error(NULL, "send.profile_unusable", "error=\"%s\"", err.text);
-        snprintf(ch->last_error, sizeof(ch->last_error), "%s", err.text);
+        remember_error(ch, err.text);
         channel_sleep(ch, 60 * LOAD_RETRY_MS);
     }
 }
@@ -213,7 +207,7 @@ load_done(void *arg)
         channel_build(ch, l->outlet);
     } else {
         log_error(NULL, "send.profile_failed", "error=\"%s\"", l->err.text);
-        snprintf(ch->last_error, sizeof(ch->last_error), "%s", l->err.text);
+        remember_error(ch, l->err.text);
         channel_sleep(ch, LOAD_RETRY_MS);
     }
     mem_free(l);
@@ -269,8 +263,8 @@ account_refused(struct channel *ch, const char *text)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-static unsigned
-max_sessions(const struct channel *ch)
+unsigned
+channel_max_sessions(const struct channel *ch)
 {
     return ch->outlet->profile.max_sessions > 0 ? ch->outlet->profile.max_sessions : 1;
 }
@@ -307,7 +301,7 @@ on_down(struct transport_session *session, const struct transport_result *why, v
     struct session_slot *slot = transport_session_data(session);
 
     if (why != NULL) {
-        snprintf(ch->last_error, sizeof(ch->last_error), "%s", why->text);
+        remember_error(ch, why->text);
         log_warn(NULL, "send.session_down", "code=%d reason=\"%s\"", why->reply_code, why->text);
     }
     if (slot != NULL) {
@@ -351,8 +345,8 @@ count_outcome(struct sender *s, enum transport_outcome outcome)
     }
 }
 
-static void
-leave_domain(struct channel *ch, struct job *j)
+void
+channel_leave_domain(struct channel *ch, struct job *j)
 {
     if (j->is_in_domain)
         domain_gate_leave(ch->domains, j->mail.to_domain);
@@ -382,7 +376,7 @@ on_done(struct transport_session *session, const struct transport_mail *mail,
     ch->n_busy[j->lane]--;
     count_outcome(ch->sender, r->outcome);
     apply_scope(ch, j, r);
-    leave_domain(ch, j);
+    channel_leave_domain(ch, j);
     if (r->outcome != TRANSPORT_ACCEPTED)
         log_info(&ctx, "send.answer", "code=%d enhanced=%d text=\"%s\"", r->reply_code,
             r->enhanced_code, r->text);
@@ -404,7 +398,7 @@ channel_granted(struct channel *ch, struct job *j)
     }
     /* The session died while the claim was under way: nothing was written, the row goes back. */
     ch->n_busy[j->lane]--;
-    leave_domain(ch, j);
+    channel_leave_domain(ch, j);
     memset(&j->settle, 0, sizeof(j->settle));
     j->settle = (struct sends_settle){.broadcast = j->broadcast,
         .id = j->id,
@@ -425,7 +419,7 @@ channel_unclaim(struct channel *ch, struct job *j, bool again)
     struct session_slot *slot = j->slot;
 
     ch->n_busy[j->lane]--;
-    leave_domain(ch, j);
+    channel_leave_domain(ch, j);
     pace_untake(ch->pace);
     j->slot = NULL;
     job_put(ch->sender, j);
@@ -446,200 +440,7 @@ channel_settled(struct channel *ch, struct job *j)
     job_put(ch->sender, j);
 }
 
-/* ---- assigning ------------------------------------------------------------------------------- */
-
-void
-channel_prepared(struct channel *ch, struct job *j)
-{
-    j->state = JOB_PREPARED;
-    j->channel = ch;
-    list_push_back(&ch->prepared[j->lane], &j->node);
-    ch->n_prepared[j->lane]++;
-}
-
-/* The receiver domain must wait: keep the mail for a short wait, else give the row back. */
-static void
-set_aside(struct channel *ch, struct job *j, int64_t wait_ms, struct sends_settle *shelf, size_t *n)
-{
-    list_del(&j->node);
-    ch->n_prepared[j->lane]--;
-    if (wait_ms <= MAX_DOMAIN_WAIT_MS && ch->n_waiting < MAX_WAITING) {
-        j->state = JOB_WAITING;
-        list_push_back(&ch->waiting, &j->node);
-        ch->n_waiting++;
-        channel_sleep(ch, wait_ms);
-        return;
-    }
-    shelf[(*n)++] = (struct sends_settle){.broadcast = j->broadcast,
-        .id = j->id,
-        .token = j->generation,
-        .to = SEND_QUEUED,
-        .fail_class = FAIL_THROTTLED,
-        .at_ms = clock_now_ms(),
-        .due_at_ms = clock_now_ms() + wait_ms,
-        .is_uncounted_attempt = true};
-    job_put(ch->sender, j);
-}
-
-/* Mails whose domain may go again return to the front of their lane. */
-static void
-review_waiting(struct channel *ch)
-{
-    int64_t now = clock_mono_ms();
-
-    if (ch->n_waiting == 0 || now < ch->waiting_seen_ms + 50)
-        return;
-    ch->waiting_seen_ms = now;
-    LIST_EACH(node, tmp, &ch->waiting)
-    {
-        struct job *j = LIST_ENTRY(node, struct job, node);
-        int64_t wait_ms = domain_gate_wait_ms(ch->domains, j->mail.to_domain);
-
-        if (wait_ms > 0) {
-            channel_sleep(ch, wait_ms < 50 ? 50 : wait_ms);
-            continue;
-        }
-        list_del(&j->node);
-        ch->n_waiting--;
-        j->state = JOB_PREPARED;
-        list_push_front(&ch->prepared[j->lane], &j->node);
-        ch->n_prepared[j->lane]++;
-    }
-}
-
-static void
-claim(struct channel *ch, struct job *j)
-{
-    struct session_slot *slot = LIST_ENTRY(list_pop_front(&ch->ready), struct session_slot, node);
-
-    ch->n_ready--;
-    list_del(&j->node);
-    ch->n_prepared[j->lane]--;
-    ch->n_busy[j->lane]++;
-    slot->job = j;
-    j->slot = slot;
-    step_claim(ch->sender->step, j);
-}
-
-/* Sessions that bulk mail may use: all but a tenth, at least one when there are two. */
-static bool
-lane_is_full(const struct channel *ch, enum send_lane lane)
-{
-    unsigned max = max_sessions(ch), reserved = max / 10;
-
-    if (lane == LANE_IMMEDIATE)
-        return false;
-    if (reserved == 0 && max > 1)
-        reserved = 1;
-    return ch->n_busy[LANE_BULK] >= max - reserved;
-}
-
-static void
-assign_lane(struct channel *ch, enum send_lane lane)
-{
-    struct sends_settle shelf[64];
-    size_t n = 0;
-
-    while (
-        ch->n_ready > 0 && n < 64 && !list_empty(&ch->prepared[lane]) && !lane_is_full(ch, lane)) {
-        struct job *j = LIST_ENTRY(ch->prepared[lane].next, struct job, node);
-        struct group *g = map_u64_get(ch->sender->groups, j->group);
-        int64_t wait_ms;
-
-        if (g == NULL || !sender_may_work(ch->sender, g))
-            break;
-        wait_ms = domain_gate_enter(ch->domains, j->mail.to_domain);
-        if (wait_ms > 0) {
-            set_aside(ch, j, wait_ms, shelf, &n);
-            continue;
-        }
-        j->is_in_domain = true;
-        wait_ms = pace_take(ch->pace, lane);
-        if (wait_ms > 0) {
-            leave_domain(ch, j);
-            channel_sleep(ch, wait_ms);
-            break;
-        }
-        claim(ch, j);
-    }
-    if (n > 0)
-        shelve_submit(ch->sender, shelf, n);
-}
-
-/* ---- preparing ------------------------------------------------------------------------------- */
-
-static void
-on_taken(const struct queue_ready *ready, size_t n, void *arg)
-{
-    struct take_ctx *t = arg;
-    struct sender *s = t->sender;
-    struct channel *ch = channel_of(s, t->profile);
-    struct group *g = n > 0 ? map_u64_get(s->groups, ready[0].group) : NULL;
-    uint64_t ids[PREPARE_BATCH];
-    size_t n_ids = 0;
-
-    ch->is_taking[t->lane] = false;
-    s->n_lent--;
-    mem_free(t);
-    if (g == NULL || g->is_closed || !sender_may_work(s, g) || ch->outlet == NULL ||
-        (g->is_broadcast && g->content == NULL))
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (!map_u64_has(s->busy, ready[i].id))
-            ids[n_ids++] = ready[i].id;
-    if (n_ids > 0 && !prepare_start(ch, g, ids, n_ids))
-        group_rewind(g);
-    sender_kick(s);
-}
-
-/* Mails kept ready: two rounds of sessions and one batch. */
-static size_t
-prepare_target(const struct channel *ch)
-{
-    size_t target = (size_t)max_sessions(ch) * 2 + PREPARE_BATCH;
-
-    return target < 512 ? target : 512;
-}
-
-static void
-prepare_lane(struct channel *ch, enum send_lane lane)
-{
-    struct sender *s = ch->sender;
-    struct take_ctx *t;
-
-    if (ch->is_taking[lane] || !ch->has_ready[lane] ||
-        ch->n_prepared[lane] + ch->n_preparing[lane] + PREPARE_BATCH > prepare_target(ch) ||
-        s->n_prepare_jobs >= s->args.n_workers + 1)
-        return;
-    t = mem_zalloc(sizeof(*t));
-    *t = (struct take_ctx){.sender = s, .profile = ch->profile, .lane = lane};
-    ch->is_taking[lane] = true;
-    s->n_lent++;
-    queue_take(s->args.queue, ch->profile, lane, PREPARE_BATCH, on_taken, t);
-}
-
-/* Ask for sessions as long as there is work; idle ones are let go some seconds after the last. */
-static void
-ask_sessions(struct channel *ch)
-{
-    size_t demand = ch->n_busy[0] + ch->n_busy[1] + ch->n_prepared[0] + ch->n_prepared[1];
-    int64_t now = clock_mono_ms();
-    size_t open = transport_sessions(ch->transport);
-
-    if (demand == 0) {
-        if (open > 0 && now >= ch->demand_at_ms + 5000)
-            transport_want(ch->transport, 0);
-        else if (open > 0)
-            channel_sleep(ch, ch->demand_at_ms + 5000 - now);
-        return;
-    }
-    ch->demand_at_ms = now;
-    if (demand < open)
-        demand = open;
-    if (demand > max_sessions(ch))
-        demand = max_sessions(ch);
-    transport_want(ch->transport, (unsigned)demand);
-}
+/* ---- the turn -------------------------------------------------------------------------------- */
 
 /* Settings changed: build anew when nothing is in work on the old ones. */
 static bool
@@ -665,10 +466,5 @@ channel_pump(struct channel *ch)
     }
     if (ch->is_paused || ch->transport == NULL)
         return;
-    review_waiting(ch);
-    for (int lane = LANES - 1; lane >= 0; lane--)
-        assign_lane(ch, (enum send_lane)lane);
-    for (int lane = LANES - 1; lane >= 0; lane--)
-        prepare_lane(ch, (enum send_lane)lane);
-    ask_sessions(ch);
+    assign_pump(ch);
 }

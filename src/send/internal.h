@@ -166,8 +166,18 @@ void channel_unclaim(struct channel *ch, struct job *j, bool again);
 void channel_settled(struct channel *ch, struct job *j);
 /** Drop prepared jobs of a group (paused, cancelled); 0 = of all. */
 void channel_drop_group(struct channel *ch, uint64_t group);
+
+/** Look again after `delay_ms`, or earlier when somebody asked so before. */
+void channel_sleep(struct channel *ch, int64_t delay_ms);
+unsigned channel_max_sessions(const struct channel *ch);
+/** Give back the mail's place in its receiver domain. */
+void channel_leave_domain(struct channel *ch, struct job *j);
+
+/* assign.c */
 /** A prepared mail, in its lane's order. */
 void channel_prepared(struct channel *ch, struct job *j);
+/** Hand prepared mails to idle sessions, prepare more, ask for sessions. */
+void assign_pump(struct channel *ch);
 
 /* prepare.c */
 /** Prepare up to PREPARE_BATCH rows of one group on a CPU worker. False when the pool is full. */

@@ -1,0 +1,3 @@
+mailshot_test(unit queue SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_queue.c MODULES queue)
+mailshot_test(unit control SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_control.c MODULES control)
+mailshot_test(unit send_outcome SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_send_outcome.c MODULES send)
