@@ -47,15 +47,6 @@ store_batch_arena(struct store_batch *b)
     return b->arena;
 }
 
-bson_t *
-store_bson_array(struct arena *a, size_t n)
-{
-    size_t align = BSON_ALIGNOF(bson_t);
-    uintptr_t p = (uintptr_t)arena_zalloc(a, n * sizeof(bson_t) + align);
-
-    return (bson_t *)((p + align - 1) & ~(uintptr_t)(align - 1));
-}
-
 static const bson_t *
 dup_bson(struct arena *a, const bson_t *doc)
 {
@@ -64,7 +55,7 @@ dup_bson(struct arena *a, const bson_t *doc)
 
     if (doc == NULL)
         return NULL;
-    copy = store_bson_array(a, 1);
+    copy = value_alloc(a, 1, sizeof(*copy));
     data = arena_alloc(a, doc->len);
     memcpy(data, bson_get_data(doc), doc->len);
     bson_init_static(copy, data, doc->len);
@@ -132,7 +123,7 @@ set_filter(struct store_batch *b, struct store_op *op, const bson_t *filter)
     err_clear(&err);
     op->filter = dup_bson(b->arena, filter);
     if (op->filter == NULL) {
-        op->filter = store_bson_array(b->arena, 1);
+        op->filter = value_alloc(b->arena, 1, sizeof(bson_t));
         bson_init((bson_t *)op->filter);
     }
     if ((op->match = filter_compile(op->filter, b->arena, &err)) == NULL)

@@ -99,6 +99,7 @@ struct store {
     void *impl;
     struct loop *loop;           /* NULL for tools: store_run() only */
     const struct schema *schema; /* collections and indexes of the embedded migrations */
+    struct arena *schema_arena;
     pthread_mutex_t done_lock;
     struct store_batch *done_head, *done_tail; /* finished, not yet delivered */
     size_t n_in_flight;                        /* loop thread only */
@@ -129,8 +130,6 @@ bool store_op_is_unmet(const struct store_op *op);
 int store_op_fail_unmet(const struct store_op *op, struct err *err);
 /** "find", "sends_commit", ...: for metrics and logs. */
 const char *store_op_name(enum store_op_kind kind);
-/** `n` bson_t in an arena; the type asks for more alignment than arenas give. */
-bson_t *store_bson_array(struct arena *a, size_t n);
 
 /** Deliver a finished batch to its submitter (posts to the loop). Any thread. */
 void store_batch_complete(struct store_batch *b);

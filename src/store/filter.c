@@ -65,7 +65,7 @@ new_node(struct compiler *c, enum filter_op op)
         err_sub(c->err, ERR_LIMIT, "invalid_filter", "more than %u conditions", NODES_MAX);
         return NULL;
     }
-    f = arena_zalloc(c->arena, sizeof(*f));
+    f = value_alloc(c->arena, 1, sizeof(*f));
     f->op = op;
     return f;
 }
@@ -105,15 +105,18 @@ count_fields(const bson_iter_t *container)
 static int
 cmp_values(const void *a, const void *b)
 {
-    return value_cmp(a, b);
+    const struct filter_value *x = a, *y = b;
+
+    return value_cmp(&x->it, &y->it);
 }
 
 static struct filter *
 compile_in(struct compiler *c, const struct filter_path *path, const bson_iter_t *v)
 {
     size_t n = count_fields(v), i = 0;
-    bson_iter_t *values, it;
+    struct filter_value *values;
     struct filter *f;
+    bson_iter_t it;
 
     if (!BSON_ITER_HOLDS_ARRAY(v)) {
         refuse(c, "invalid_filter", "$in and $nin take an array", path->text);
@@ -125,11 +128,11 @@ compile_in(struct compiler *c, const struct filter_path *path, const bson_iter_t
     }
     if ((f = new_node(c, FILTER_IN)) == NULL)
         return NULL;
-    values = arena_array(c->arena, n > 0 ? n : 1, sizeof(*values));
+    values = value_alloc(c->arena, n > 0 ? n : 1, sizeof(*values));
     for (bson_iter_recurse(v, &it); bson_iter_next(&it) && i < n; i++) {
         if (value_check(&it, c->err) != 0)
             return NULL;
-        values[i] = it;
+        values[i].it = it;
     }
     qsort(values, n, sizeof(*values), cmp_values); /* for the search when matching */
     f->path = path;

@@ -38,11 +38,16 @@ enum filter_op {
     FILTER_EXISTS
 };
 
+/** An element of a list of values; wrapped, since an array of bare bson_iter_t would be misaligned. */
+struct filter_value {
+    bson_iter_t it;
+};
+
 struct filter {
     enum filter_op op;
     const struct filter_path *path; /* of a comparison */
     bson_iter_t value;              /* EQ, LT, LTE, GT, GTE */
-    const bson_iter_t *values;      /* IN */
+    const struct filter_value *values; /* IN, in value order */
     size_t n_values;
     const struct filter **kids; /* AND, OR, NOR; NOT has one */
     size_t n_kids;

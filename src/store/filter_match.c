@@ -12,9 +12,11 @@
 #include <string.h>
 
 static int
-cmp_values(const void *a, const void *b)
+cmp_to_element(const void *key, const void *element)
 {
-    return value_cmp(a, b);
+    const struct filter_value *v = element;
+
+    return value_cmp(key, &v->it);
 }
 
 /* Does this one value (NULL = missing) satisfy the comparison? */
@@ -38,7 +40,7 @@ test_value(const struct filter *f, const bson_iter_t *v)
             v = &null_value;
         }
         return f->n_values > 0 &&
-               bsearch(v, f->values, f->n_values, sizeof(*f->values), cmp_values) != NULL;
+               bsearch(v, f->values, f->n_values, sizeof(*f->values), cmp_to_element) != NULL;
     case FILTER_AND:
     case FILTER_OR:
     case FILTER_NOR:

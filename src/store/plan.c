@@ -80,8 +80,8 @@ implies(const struct filter *q, const struct filter *p)
         return false;
     if (q->op == FILTER_IN) {
         for (size_t i = 0; i < q->n_values; i++) {
-            if (value_rank(&q->values[i]) == VALUE_RANK_NULL ||
-                !filter_match_value(p, &q->values[i]))
+            if (value_rank(&q->values[i].it) == VALUE_RANK_NULL ||
+                !filter_match_value(p, &q->values[i].it))
                 return false;
         }
         return true;

@@ -7,13 +7,12 @@
  */
 #include "store/schema.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
-#include "store/driver.h"
 #include "store/filter.h"
+#include "store/value.h"
 
 struct builder {
     struct schema *s;
@@ -103,7 +102,7 @@ set_partial(struct builder *b, struct schema_index *index, const struct json *j)
     rc = json_to_bson(j, false, &built, b->err);
     data = arena_alloc(b->a, built.len);
     memcpy(data, bson_get_data(&built), built.len);
-    kept = store_bson_array(b->a, 1);
+    kept = value_alloc(b->a, 1, sizeof(*kept));
     bson_init_static(kept, data, built.len);
     bson_destroy(&built);
     index->partial = kept;
@@ -260,27 +259,10 @@ schema_build(const struct schema_source *sources, size_t n, struct arena *a, str
     return b.s;
 }
 
-/* ---- of this binary -------------------------------------------------------------------------- */
-
-static pthread_once_t embedded_once = PTHREAD_ONCE_INIT;
-static struct arena *embedded_arena; /* reachable for the life of the process */
-static const struct schema *embedded;
-static struct err embedded_err;
-
-static void
-build_embedded(void)
-{
-    embedded_arena = arena_create(0);
-    embedded = schema_build(schema_sources, schema_n_sources, embedded_arena, &embedded_err);
-}
-
 const struct schema *
-schema_embedded(struct err *err)
+schema_embedded(struct arena *a, struct err *err)
 {
-    pthread_once(&embedded_once, build_embedded);
-    if (embedded == NULL && err != NULL)
-        *err = embedded_err;
-    return embedded;
+    return schema_build(schema_sources, schema_n_sources, a, err);
 }
 
 const struct schema_coll *

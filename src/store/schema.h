@@ -70,8 +70,8 @@ struct schema_source {
 /** Parse migration texts, in ascending order, into `a`. ERR_INVALID names the file and the step. */
 struct schema *schema_build(
     const struct schema_source *sources, size_t n, struct arena *a, struct err *err);
-/** The schema of this binary, parsed once per process. Any thread. */
-const struct schema *schema_embedded(struct err *err);
+/** The schema of this binary. */
+const struct schema *schema_embedded(struct arena *a, struct err *err);
 /** Collection by name, or NULL. */
 const struct schema_coll *schema_coll_get(const struct schema *s, const char *name);
 /** Number of the newest migration. */

@@ -24,7 +24,8 @@ store_open(const struct store_driver *driver, const struct store_open_args *args
     st->driver = driver;
     st->loop = loop;
     pthread_mutex_init(&st->done_lock, NULL);
-    if ((st->schema = schema_embedded(err)) == NULL)
+    st->schema_arena = arena_create(0);
+    if ((st->schema = schema_embedded(st->schema_arena, err)) == NULL)
         goto fail;
     if (driver->open(st, args, &st->impl, err) != 0)
         goto fail;
@@ -33,6 +34,7 @@ store_open(const struct store_driver *driver, const struct store_open_args *args
 fail:
     err_prefix(err, "store %s", driver->name);
     pthread_mutex_destroy(&st->done_lock);
+    arena_free(&st->schema_arena);
     mem_free(st);
     return NULL;
 }
@@ -94,6 +96,7 @@ store_close(struct store **stp)
         loop_turn(st->loop, 100);
     st->driver->close(&st->impl);
     pthread_mutex_destroy(&st->done_lock);
+    arena_free(&st->schema_arena);
     mem_free(st);
     *stp = NULL;
 }

@@ -211,7 +211,7 @@ update_compile(const bson_t *doc, struct arena *a, struct err *err)
                 n++;
         }
     }
-    c.u->changes = arena_array(a, (n < CHANGES_MAX ? n : CHANGES_MAX) + 1, sizeof(struct change));
+    c.u->changes = value_alloc(a, (n < CHANGES_MAX ? n : CHANGES_MAX) + 1, sizeof(struct change));
     while (bson_iter_next(&it)) {
         if (compile_operator(&c, &it) != 0)
             return NULL;

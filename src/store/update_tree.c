@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-#include "store/driver.h"
+#include "store/value.h"
 
 #define NUMBER_MAX 10000u
 
 struct tree *
 tree_new(enum tree_kind kind, struct arena *a)
 {
-    struct tree *t = arena_zalloc(a, sizeof(*t));
+    struct tree *t = value_alloc(a, 1, sizeof(*t));
 
     t->kind = kind;
     return t;
@@ -243,7 +243,7 @@ tree_value(const struct tree *t, struct arena *a)
 const bson_t *
 tree_to_doc(const struct tree *t, bool id_first, struct arena *a)
 {
-    bson_t built = BSON_INITIALIZER, *out = store_bson_array(a, 1);
+    bson_t built = BSON_INITIALIZER, *out = value_alloc(a, 1, sizeof(*out));
     struct slice kept;
 
     for (const struct tree *c = t->first; c != NULL && id_first; c = c->next) {

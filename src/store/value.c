@@ -15,6 +15,7 @@
 #include "store/value.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 enum value_rank
@@ -36,6 +37,15 @@ value_rank(const bson_iter_t *v)
     case BSON_TYPE_DATE_TIME: return VALUE_RANK_DATE;
     default: return VALUE_RANK_NONE;
     }
+}
+
+void *
+value_alloc(struct arena *a, size_t n, size_t size_bytes)
+{
+    const uintptr_t align = _Alignof(bson_iter_t);
+    uintptr_t p = (uintptr_t)arena_zalloc(a, n * size_bytes + align);
+
+    return (void *)((p + align - 1) & ~(align - 1));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include <bson/bson.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/slice.h"
@@ -48,6 +49,10 @@ void value_key(struct buf *out, const bson_iter_t *v);
 /** ERR_INVALID unless the value (and all inside it) is of a type the store keeps, not NaN, and nested
  * no deeper than VALUE_DEPTH_MAX. */
 int value_check(const bson_iter_t *v, struct err *err);
+
+/** `n` zeroed objects that hold bson_iter_t or bson_t: libbson wants them at multiples of 128, arenas
+ * give 16. */
+void *value_alloc(struct arena *a, size_t n, size_t size_bytes);
 
 /** An integer of any numeric type without fraction; false otherwise. */
 bool value_int(const bson_iter_t *v, int64_t *out);

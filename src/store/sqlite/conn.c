@@ -29,12 +29,13 @@ static void
 on_sqlite_log(void *arg, int code, const char *text)
 {
     (void)arg;
-    /* Constraint failures are ordinary answers here, schema changes and WAL recovery are life. */
-    if ((code & 0xff) == SQLITE_CONSTRAINT || (code & 0xff) == SQLITE_SCHEMA ||
-        (code & 0xff) == SQLITE_NOTICE)
-        log_debug(NULL, "store.sqlite", "code=%d text=\"%s\"", code, text);
-    else
-        log_warn(NULL, "store.sqlite", "code=%d text=\"%s\"", code, text);
+    switch (code & 0xff) {
+    case SQLITE_CONSTRAINT: /* ordinary answers here */
+    case SQLITE_MISMATCH:
+    case SQLITE_SCHEMA: /* life: a migration, a WAL found after a crash */
+    case SQLITE_NOTICE: log_debug(NULL, "store.sqlite", "code=%d text=\"%s\"", code, text); break;
+    default: log_warn(NULL, "store.sqlite", "code=%d text=\"%s\"", code, text);
+    }
 }
 
 static void

@@ -125,7 +125,7 @@ put_result(struct store_op *op, struct grouping *g)
     qsort(sorted, n, sizeof(struct group *), cmp_groups);
     if (op->limit > 0 && n > op->limit)
         n = op->limit;
-    docs = store_bson_array(g->a, n + 1);
+    docs = value_alloc(g->a, n + 1, sizeof(*docs));
     for (i = 0; i < n; i++) {
         struct slice bytes = sorted[i]->first;
 

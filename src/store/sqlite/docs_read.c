@@ -240,7 +240,7 @@ sq_docs_find(struct sq_conn *c, struct store_op *op, struct arena *a, struct err
 
     if (rc != 0)
         return -1;
-    docs = store_bson_array(a, found.n > 0 ? found.n : 1);
+    docs = value_alloc(a, found.n > 0 ? found.n : 1, sizeof(*docs));
     for (size_t i = 0; i < found.n; i++)
         bson_init_static(&docs[i], (const uint8_t *)found.docs[i].p, found.docs[i].n);
     op->out.docs = docs;

@@ -176,7 +176,7 @@ put_in(struct buf *sql, struct sq_query *q, const struct filter *f)
     for (size_t i = 0; i < slots; i++) {
         if (i > 0)
             buf_append_char(sql, ',');
-        put_value(sql, q, &f->values[i < f->n_values ? i : f->n_values - 1]);
+        put_value(sql, q, &f->values[i < f->n_values ? i : f->n_values - 1].it);
     }
     buf_append_char(sql, ')');
 }
@@ -210,7 +210,7 @@ put_id_in(struct sq_query *q, const struct filter *f)
 
     buf_append_str(&q->sql, "id IN (");
     for (size_t i = 0; i < f->n_values; i++) {
-        if (!value_int(&f->values[i], &last))
+        if (!value_int(&f->values[i].it, &last))
             continue;
         buf_append_str(&q->sql, n++ > 0 ? ",?" : "?");
         sq_query_bind(q, (struct sq_bind){.kind = SQ_BIND_INT, .i = last});

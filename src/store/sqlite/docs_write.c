@@ -7,6 +7,7 @@
 
 #include "store/sqlite/docs.h"
 #include "store/update.h"
+#include "store/value.h"
 
 /* Up to 1000 documents come back from STORE_RETURN. */
 #define RETURN_MAX 1000u
@@ -213,7 +214,7 @@ sq_docs_update(struct sq_conn *c, struct store_op *op, struct arena *a, struct e
     if (select_ids(c, op, &ids, a, err) != 0)
         return -1;
     n_docs = ids.n < RETURN_MAX ? ids.n : RETURN_MAX;
-    op->out.docs = store_bson_array(a, (op->flags & STORE_RETURN) != 0 ? n_docs + 1 : 1);
+    op->out.docs = value_alloc(a, (op->flags & STORE_RETURN) != 0 ? n_docs + 1 : 1, sizeof(bson_t));
     scratch = arena_create(0);
     for (size_t i = 0; i < ids.n && rc == 0; i++)
         rc = update_one(c, op, ids.v[i], scratch, a, err);
