@@ -35,6 +35,7 @@ struct import_result {
     uint64_t rows; /* data lines read */
     uint64_t added, updated, unchanged, refused;
     uint64_t subscribed;        /* consents newly given */
+    uint64_t opted_out;         /* lines that say so: suppressed, consent ended */
     uint64_t consent_protected; /* opted out, bounced, complained or suppressed: left as they are */
     char separator;             /* ',' ';' or tab */
 };
@@ -46,9 +47,9 @@ struct import_progress {
 
 /**
  * Import contacts from CSV in constant memory. The first line names the columns: email (required),
- * externalId or id, name (kept as fields.name), tags (parted by '|' or ','), timezone, locale; `status`
- * is read as a wish for consent ("subscribed") and otherwise ignored; every other column goes to
- * fields.<column>. A row is matched by external id when it has one, else by address key.
+ * externalId or id, name (kept as fields.name), tags (parted by '|' or ','), timezone, locale, status;
+ * every other column goes to fields.<column>. `status` of a line: "subscribed" is a wish for consent,
+ * "unsubscribed", "bounced" and "complained" are opt-outs and are applied as such. A row is matched by external id when it has one, else by address key.
  * Consent only ever rises from nothing: an import never lifts an opt-out, bounce, complaint,
  * suppression or erasure.
  * Texts are stored in NFC; ill-formed UTF-8 and control characters refuse the line.

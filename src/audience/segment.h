@@ -44,7 +44,7 @@ void segment_free(struct segment **s);
 /** The segment of everybody who is subscribed: what a broadcast gets when none is given. */
 struct segment *segment_default(void);
 
-/** Canonical form: members in fixed order, "fields." prefixes resolved, dates as dates. Equal segments
+/** Canonical form: members in fixed order, "fields." prefixes resolved. Equal segments
  * give equal bytes and equal hashes. */
 void segment_to_bson(const struct segment *s, bson_t *out);
 void segment_write_json(struct json_writer *w, const char *name, const struct segment *s);

@@ -43,16 +43,31 @@ contact_create(struct store *st, const struct crypto_keys *keys, const struct co
 
 /* ---- patch ----------------------------------------------------------------------------------- */
 
-/* The update under construction: members to set and to unset. */
+/* The update under construction: members to set and to unset, tags to add. */
 struct patch {
-    bson_t set, unset;
-    bool has_unset;
+    bson_t set, unset, add;
+    bool has_unset, has_add;
 };
 
 static void
 patch_text(struct patch *p, const char *key, struct slice v)
 {
     bsonx_add_str_or_null(&p->set, key, v.n > 0 ? v : SLICE_NONE);
+}
+
+static void
+patch_tags(struct patch *p, const struct contact_input *in)
+{
+    bson_t each;
+
+    if ((in->set & CONTACT_ADD_TAGS) == 0) {
+        docs_add_strs(&p->set, "tags", in->tags, in->n_tags);
+        return;
+    }
+    bson_append_document_begin(&p->add, "tags", -1, &each);
+    docs_add_strs(&each, "$each", in->tags, in->n_tags);
+    bson_append_document_end(&p->add, &each);
+    p->has_add = true;
 }
 
 static void
@@ -84,14 +99,16 @@ patch_fields(struct patch *p, const struct contact_input *in, struct arena *a)
     }
 }
 
-/* Size of the fields after the patch: what stays of the stored ones plus what comes. */
+/* Tags and fields after the patch: what stays of the stored ones plus what comes. */
 static int
-check_merged_size(const struct contact *old, const struct contact_input *in, struct err *err)
+check_merged(const struct contact *old, const struct contact_input *in, struct err *err)
 {
     bson_t stored, given;
     bson_iter_t it, hit;
     size_t size = in->fields.n;
 
+    if ((in->set & CONTACT_ADD_TAGS) != 0 && old->n_tags + in->n_tags > CONTACT_MAX_TAGS)
+        return err_field(err, "tags", "a contact has at most %d tags", CONTACT_MAX_TAGS);
     if ((in->set & CONTACT_SET_FIELDS) == 0 || (in->set & CONTACT_REPLACE_FIELDS) != 0 ||
         old->fields.n == 0 || in->fields.n == 0)
         return 0;
@@ -127,7 +144,7 @@ patch_build(const struct crypto_keys *keys, const struct contact_input *in, int6
         buf_deinit(&key);
     }
     if ((in->set & CONTACT_SET_TAGS) != 0)
-        docs_add_strs(&p->set, "tags", in->tags, in->n_tags);
+        patch_tags(p, in);
     if ((in->set & CONTACT_SET_FIELDS) != 0)
         patch_fields(p, in, a);
     if ((in->set & CONTACT_SET_TIMEZONE) != 0)
@@ -171,42 +188,70 @@ run_and_read(
     return rc;
 }
 
+static void
+patch_add_op(struct store_batch *b, uint64_t id, const struct patch *p, unsigned *op_r)
+{
+    bson_t filter, update;
+    unsigned op;
+
+    bson_init(&filter);
+    live_filter(&filter, id);
+    bson_init(&update);
+    bson_append_document(&update, "$set", -1, &p->set);
+    if (p->has_unset)
+        bson_append_document(&update, "$unset", -1, &p->unset);
+    if (p->has_add)
+        bson_append_document(&update, "$addToSet", -1, &p->add);
+    op = store_update(
+        b, CONTACTS_COLL, STORE_INDEXED, &filter, &update, op_r != NULL ? STORE_RETURN : 0);
+    if (op_r != NULL)
+        *op_r = op;
+    bson_destroy(&update);
+    bson_destroy(&filter);
+}
+
+int
+contact_patch_ops(struct store_batch *b, const struct crypto_keys *keys, const struct contact *old,
+    const struct contact_input *in, int64_t now_ms, unsigned *op_r, struct err *err)
+{
+    struct patch p = {.has_unset = false};
+    int64_t hash = 0;
+    int rc;
+
+    if (check_merged(old, in, err) != 0)
+        return -1;
+    bson_init(&p.set);
+    bson_init(&p.unset);
+    bson_init(&p.add);
+    rc = patch_build(keys, in, now_ms, store_batch_arena(b), &p, &hash, err);
+    if (rc == 0) {
+        patch_add_op(b, old->id, &p, op_r);
+        if (hash != 0 && hash != old->email_hash)
+            subscription_move_op(b, old->id, hash, now_ms);
+    }
+    bson_destroy(&p.add);
+    bson_destroy(&p.unset);
+    bson_destroy(&p.set);
+    return rc;
+}
+
 int
 contact_patch(struct store *st, const struct crypto_keys *keys, uint64_t id,
     const struct contact_input *in, int64_t now_ms, struct arena *a, struct contact *c_r,
     struct err *err)
 {
-    struct patch p = {.has_unset = false};
     struct contact old;
-    struct store_batch *b = NULL;
-    bson_t filter, update;
-    int64_t hash = 0;
+    struct store_batch *b;
     unsigned op;
-    int rc = -1;
 
-    if (contact_input_check(in, err) != 0 || contact_get(st, id, a, &old, err) != 0 ||
-        check_merged_size(&old, in, err) != 0)
+    if (contact_input_check(in, err) != 0 || contact_get(st, id, a, &old, err) != 0)
         return -1;
-    bson_init(&p.set);
-    bson_init(&p.unset);
-    bson_init(&filter);
-    bson_init(&update);
-    if (patch_build(keys, in, now_ms, a, &p, &hash, err) == 0) {
-        live_filter(&filter, id);
-        bson_append_document(&update, "$set", -1, &p.set);
-        if (p.has_unset)
-            bson_append_document(&update, "$unset", -1, &p.unset);
-        b = store_batch_create(st, STORE_URGENT);
-        op = store_update(b, CONTACTS_COLL, STORE_INDEXED, &filter, &update, STORE_RETURN);
-        if (hash != 0 && hash != old.email_hash)
-            subscription_move_op(b, id, hash, now_ms);
-        rc = run_and_read(b, op, a, c_r, err);
+    b = store_batch_create(st, STORE_URGENT);
+    if (contact_patch_ops(b, keys, &old, in, now_ms, &op, err) != 0) {
+        store_batch_free(&b);
+        return -1;
     }
-    bson_destroy(&update);
-    bson_destroy(&filter);
-    bson_destroy(&p.unset);
-    bson_destroy(&p.set);
-    return rc;
+    return run_and_read(b, op, a, c_r, err);
 }
 
 /* ---- tags ------------------------------------------------------------------------------------ */

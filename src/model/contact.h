@@ -46,6 +46,7 @@ struct contact {
 #define CONTACT_SET_TIMEZONE    (1u << 4) /* empty clears */
 #define CONTACT_SET_LOCALE      (1u << 5) /* empty clears */
 #define CONTACT_REPLACE_FIELDS  (1u << 6) /* with SET_FIELDS: the whole sub-document */
+#define CONTACT_ADD_TAGS        (1u << 7) /* with SET_TAGS: add to what is there */
 
 /** What a caller wants a contact to be. Only members whose bit is in `set` count. */
 struct contact_input {
@@ -86,6 +87,15 @@ int contact_create(struct store *st, const struct crypto_keys *keys, const struc
 int contact_patch(struct store *st, const struct crypto_keys *keys, uint64_t id,
     const struct contact_input *in, int64_t now_ms, struct arena *a, struct contact *c_r,
     struct err *err);
+/** The same as operations of a batch, for bulk writers. `old` is the contact as it was read: the merged
+ * sizes are checked against it. `in` has been checked. `op_r` (may be NULL) gets the update. */
+int contact_patch_ops(struct store_batch *b, const struct crypto_keys *keys,
+    const struct contact *old, const struct contact_input *in, int64_t now_ms, unsigned *op_r,
+    struct err *err);
+/** Add reads of contacts that have one of these external ids or address hashes, up to 500 each, not
+ * erased. Either list may be empty: then its operation is left out and its number is not written. */
+void contact_match_ops(struct store_batch *b, const struct slice *external_ids, size_t n_ids,
+    unsigned *ids_op_r, const int64_t *hashes, size_t n_hashes, unsigned *hashes_op_r);
 /** Add and remove tags (set semantics) in one update. Blocking. */
 int contact_change_tags(struct store *st, uint64_t id, const struct slice *add, size_t n_add,
     const struct slice *remove, size_t n_remove, int64_t now_ms, struct arena *a,

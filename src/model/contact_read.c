@@ -165,6 +165,28 @@ contact_find_op(struct store_batch *b, const uint64_t *ids, size_t n)
     return store_find_ids(b, CONTACTS_COLL, ids, n, NULL);
 }
 
+void
+contact_match_ops(struct store_batch *b, const struct slice *external_ids, size_t n_ids,
+    unsigned *ids_op_r, const int64_t *hashes, size_t n_hashes, unsigned *hashes_op_r)
+{
+    bson_t filter;
+
+    if (n_ids > 0) {
+        bson_init(&filter);
+        docs_cond_strs(&filter, "externalId", "$in", external_ids, n_ids);
+        bson_append_null(&filter, "deletedAt", -1);
+        *ids_op_r = store_find(b, CONTACTS_COLL, STORE_INDEXED, &filter, NULL);
+        bson_destroy(&filter);
+    }
+    if (n_hashes > 0) {
+        bson_init(&filter);
+        docs_cond_i64s(&filter, "emailHash", "$in", hashes, n_hashes);
+        bson_append_null(&filter, "deletedAt", -1);
+        *hashes_op_r = store_find(b, CONTACTS_COLL, STORE_INDEXED, &filter, NULL);
+        bson_destroy(&filter);
+    }
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void
