@@ -47,8 +47,14 @@ struct run_record {
 
 /** Rows that may still move: queued, held (stored), sending. */
 int64_t run_open_rows(const struct run_counters *n);
-/** matched = rows + Σ excluded. */
+/** All rows, whatever their state. */
 int64_t run_rows(const struct run_counters *n);
+/** Contacts the segment matched: rows + Σ excluded. */
+int64_t run_matched(const struct run_counters *n);
+/** May rows be claimed and planned: `sending` without reasons, or paused by cap_reached alone. */
+bool run_lets_claim(const struct run_record *r);
+/** May a run go from one state to another? The table is in docs/states.md. Staying is always allowed. */
+bool run_edge_allowed(enum run_state from, enum run_state to);
 
 /** Insert; the record's counters start at zero. A duplicate fails the batch (ERR_CONFLICT). */
 unsigned runs_create(struct store_batch *b, const struct run_record *r);
@@ -58,11 +64,14 @@ unsigned runs_get(struct store_batch *b, uint64_t broadcast);
 unsigned runs_list(struct store_batch *b, uint32_t state_mask, uint64_t after, unsigned limit);
 /** Scheduled runs with scheduledAt <= now, at most `limit`. */
 unsigned runs_due(struct store_batch *b, int64_t now_ms, unsigned limit);
+/** Delete a run in one of the states that has neither rows nor exclusions (those leave by archiving
+ * only); `matched` says whether it went. */
 unsigned runs_delete(struct store_batch *b, uint64_t broadcast, uint32_t state_mask);
 
-/** One conditional update. Members named set_* are written only when their bit is in `set`. */
+/* Bits of run_change.set: which members of `to` are written, and what is done with the lease. */
 #define RUN_SET_STATE     (1u << 0)
-#define RUN_SET_SCHEDULE  (1u << 1) /* scheduled_at, confirmed_*, template_version, profile, max_lateness, growth_limit */
+#define RUN_SET_SCHEDULE  (1u << 1) /* scheduled_at, confirmed_*, template_version, profile, \
+                                       max_lateness, growth_limit */
 #define RUN_SET_STARTED   (1u << 2)
 #define RUN_SET_DISPATCHED (1u << 3)
 #define RUN_SET_COMPLETED (1u << 4)
@@ -70,15 +79,20 @@ unsigned runs_delete(struct store_batch *b, uint64_t broadcast, uint32_t state_m
 #define RUN_SET_DETAIL    (1u << 6)
 #define RUN_SET_CURSOR    (1u << 7)
 #define RUN_SET_CONFIRMED (1u << 12) /* confirmed_count, confirmed_at, growth_limit */
-#define RUN_TAKE_LEASE    (1u << 8) /* fence + 1, lease_owner and lease_beat; condition: none, own, or beat older than stale_before_ms */
+#define RUN_TAKE_LEASE    (1u << 8) /* fence + 1, lease_owner and lease_beat; condition: no owner, \
+                                       own, or beat before stale_before_ms */
 #define RUN_BEAT          (1u << 9) /* lease_beat; condition: lease_owner and fence equal */
-#define RUN_DROP_LEASE    (1u << 10)
+#define RUN_DROP_LEASE    (1u << 10) /* no owner; condition: lease_owner and fence equal */
 #define RUN_ADD_DETAIL    (1u << 11) /* append the JSON object in to.reason_detail to the stored array, in the same
                                         conditional update; when the array would pass 4 KiB it is left as it is */
 
+/**
+ * One conditional update: nothing is written unless every condition holds. Reasons stand only while
+ * the run is paused: a change to any other state drops them. `failed` is reached only without rows.
+ */
 struct run_change {
     uint64_t broadcast;
-    uint32_t if_states;         /* bit per state; must hold */
+    uint32_t if_states;         /* bit per state; must hold; 0 = any */
     uint32_t if_reasons_absent; /* none of these bits may be set */
     bool if_no_open_rows;       /* dispatched_at set and run_open_rows() == 0: closing */
     int64_t stale_before_ms;
@@ -86,13 +100,25 @@ struct run_change {
     uint32_t reasons_add, reasons_clear;
     struct run_record to;       /* values for `set` */
 };
+/** With RUN_SET_STATE every state in `if_states` (not 0) must have an edge to the new one: asserted. */
 unsigned runs_change(struct store_batch *b, const struct run_change *c);
-/** Count the rows anew and write the counters when they differ; returns the recounted record. One
- * index walk per call: a bulk operation, never on a hot path. */
+/**
+ * Count the rows and exclusions anew. Reads only: on SQLite it walks all rows of the broadcast in a
+ * reader's snapshot, which holds rows and counters of the same instant, so the writer never waits for
+ * it. Result: the record with the recounted figures, and in `before` what the counters said. When they
+ * differ, runs_correct() writes the difference. MongoDB: aggregation, valid only when no instance
+ * sequence of the run moved meanwhile.
+ */
 unsigned runs_recount(struct store_batch *b, uint64_t broadcast);
+/** Add `delta` (recounted − counted) to the counters: right also when rows have moved since the
+ * recount, because each move changed counters and rows alike. */
+unsigned runs_correct(struct store_batch *b, uint64_t broadcast, const struct run_counters *delta);
+/** to −= what; for the difference of two figures. */
+void run_counters_sub(struct run_counters *to, const struct run_counters *what);
+bool run_counters_equal(const struct run_counters *a, const struct run_counters *b);
 
 struct run_result {
-    bool matched;                  /* runs_change: the condition held; runs_get: exists */
+    bool matched;                  /* runs_change, runs_delete: the condition held; else: exists */
     const struct run_record *runs; /* after the operation */
     size_t n_runs;
     struct run_counters before;    /* runs_recount: what the counters said */

@@ -29,7 +29,7 @@ struct send_row {
     uint64_t profile;
     enum send_lane lane;
     enum send_state state; /* as stored; see send_state_shown() */
-    uint32_t generation;   /* +1 at each requeue by hand */
+    uint32_t generation;   /* 1 at first, +1 at each requeue by hand */
     uint32_t attempt;      /* claims so far in this generation */
     uint32_t page;         /* planning page that made the row */
     uint64_t claim_token;
@@ -68,9 +68,11 @@ struct sends_plan_exclusion {
  * One slice of a page: rows, exclusions, cursor and counters in one step. Conditional on the run
  * being `sending` (or paused by cap_reached) under `fence`, and on the cursor standing at
  * `cursor_before`; else nothing is written and `matched` is false.
- * A contact that has a row already keeps it and counts nowhere. An address that has a row already
- * (hash equal and text equal) makes the contact an EXCL_DUPLICATE_ADDRESS; a true collision is
- * stored under hash + 1.
+ * A contact that has a row already keeps it and counts nowhere, whether it comes as a row or as an
+ * exclusion; a contact without a row is presented once over all pages of a broadcast. An address that
+ * has a row already (hash equal, and text equal or erased) makes the contact an
+ * EXCL_DUPLICATE_ADDRESS; a true collision is stored under hash + 1. `count` says how many rows were
+ * made, `ids` which (in the order of `rows`). At most 1000 rows and 1000 exclusions.
  * MongoDB: (1) one conditional update of the run stores the page as `pending` (< 8 KB); (2) rows with
  * the page number are inserted unordered and read back; (3) pending is confirmed on fence and cursor,
  * with the counters. A successor completes `pending` as it stands; a claim needs page ≤ confirmed.
@@ -89,8 +91,10 @@ struct sends_plan {
 };
 unsigned sends_plan(struct store_batch *b, const struct sends_plan *p);
 
-/** One-off rows (broadcast 0). A taken id is ERR_CONFLICT for the batch. `content` is the literal mail
- * or its recipe (BSON), stored in send_details. MongoDB: insert. */
+/** One-off rows (broadcast 0, group = profile). Taken from `row`: id, contact, address, address_hash,
+ * profile, lane, due_at_ms, created_at_ms; the rest starts as for any new row. A taken id is
+ * ERR_CONFLICT for the batch. `content` is the literal mail or its recipe (BSON), stored in
+ * send_details. MongoDB: insert. */
 unsigned sends_insert_oneoff(struct store_batch *b, const struct send_row *row, struct slice content);
 
 /* ---- feeding --------------------------------------------------------------------------------- */
@@ -108,8 +112,13 @@ unsigned sends_get(struct store_batch *b, uint64_t broadcast, const uint64_t *id
 
 /* ---- the durable step ------------------------------------------------------------------------ */
 
-/** Outcome of a claimed mail. Applied only when the row is `sending` under this token (or `unknown`
- * by recovery under the same token, for a late answer). */
+/**
+ * Outcome of a claimed mail. Applied only when the row is `sending` under this token, or `unknown` by
+ * recovery under the same token (a late answer: sent, bounced, failed, queued), or put back by
+ * recovery under the same token and the late answer is `sent`, which takes the waiting repeat out.
+ * Facts that came before the answer win: a row whose delivery, bounce or complaint is recorded goes
+ * to that state instead of sent, unknown or queued.
+ */
 struct sends_settle {
     uint64_t broadcast, id, token;
     enum send_state to;        /* sent, bounced, failed, suppressed, unknown, or queued (put back) */
@@ -126,16 +135,18 @@ struct sends_settle {
 
 enum sends_verdict {
     CLAIM_GRANTED = 0,
-    CLAIM_GONE,       /* no such row, other generation, or not queued */
+    CLAIM_GONE,        /* no such row, other generation, or not queued */
     CLAIM_NOT_RUNNING, /* its run is not sending (paused, cancelled) */
-    CLAIM_SUPPRESSED, /* an opt-out newer than `seen_seq` names the address: prepare again */
+    CLAIM_SUPPRESSED,  /* an opt-out newer than `seen_seq` names the address: prepare again */
     CLAIM_NOT_DUE
 };
 
 /**
  * queued → sending. Checks in the same step: row queued and generation equal, run of the broadcast
  * `sending` without reasons (or paused by cap_reached alone), and no suppression newer than
- * `seen_seq` (store_suppression_seq() read before preparing) for this address.
+ * `seen_seq` (store_suppression_seq() read before preparing) for this address. The hash is that of
+ * the address or the row's own (which may stand some steps above it after collisions): both are
+ * looked up. The token is not 0 and never used twice.
  */
 struct sends_claim {
     uint64_t broadcast, id, token;
@@ -161,8 +172,9 @@ struct sends_commit {
 };
 unsigned sends_commit(struct store_batch *b, const struct sends_commit *c);
 
-/** Settle queued rows that never reach a session: render error, suppressed at prepare, no address,
- * expired. Conditional on queued and generation. Same settle struct; token is the generation. */
+/** Settle queued rows that never reach a session: failed (render error, no address, expired),
+ * suppressed at prepare, cancelled, held, or queued (a new due time). Conditional on queued and
+ * generation. Same settle struct; token is the generation. */
 unsigned sends_settle_queued(struct store_batch *b, const struct sends_settle *s, size_t n);
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -177,16 +189,21 @@ struct sends_feedback {
     enum send_fact fact;
     int64_t at_ms;
 };
-/** Record facts (first time kept) and move states forward only (sent < delivered < bounced <
- * complained); unknown moves to delivered, bounced, complained. Opens and clicks never move a state.
- * MongoDB: find-and-update each. */
+/**
+ * Record facts (first time kept, a hard bounce overrides a soft one) and move states forward only
+ * (sent < delivered < bounced < complained); unknown moves to delivered, bounced, complained. These
+ * three prove that an earlier handing over was accepted: they set sent_at where it is missing, and a
+ * row that waits for a repeat leaves the queue. A row in `sending` keeps its state until it is
+ * settled. Facts about a row that was never claimed, or of a generation it never had, are ignored.
+ * Opens, clicks and opt-outs never move a state. MongoDB: find-and-update each.
+ */
 unsigned sends_feedback(struct store_batch *b, const struct sends_feedback *f, size_t n);
 
 /* ---- recovery and hands ---------------------------------------------------------------------- */
 
 /** `sending` rows of other owners than `live_owner` (0 = all): bulk becomes unknown, immediate is put
- * back (or the other way by the profile's policy, bit per profile in the arguments). At most `limit`
- * per call; result.count says how many were found. */
+ * back, or the other way by the policy in the arguments (a profile with a policy of its own is named
+ * by `only_profile` first). At most `limit` per call; result.count says how many were moved. */
 struct sends_recover {
     uint64_t live_owner;
     int64_t now_ms;
@@ -197,9 +214,13 @@ struct sends_recover {
 };
 unsigned sends_recover(struct store_batch *b, const struct sends_recover *r);
 
-/** failed or unknown (or suppressed when `from` says so) → queued, generation + 1, delays reset. By ids
+/**
+ * failed or unknown (or suppressed when `from` says so) → queued, generation + 1, delays reset. By ids
  * or, with n_ids 0, all rows of the broadcast in `from` (and `fail_class` unless FAIL_NONE), at most
- * `limit`, id ascending after `after_id`. Takes a sent run back to sending. */
+ * `limit`, id ascending after `after_id`; result.next continues (0 = done). Takes a sent run back to
+ * sending; any other run but a sending or paused one is refused (`matched` false). A row whose
+ * acceptance is proven by a fact stays.
+ */
 struct sends_requeue {
     uint64_t broadcast;
     enum send_state from;
@@ -211,20 +232,27 @@ struct sends_requeue {
     int64_t now_ms;
 };
 unsigned sends_requeue(struct store_batch *b, const struct sends_requeue *r);
-/** unknown → sent or failed by hand. */
+/** unknown → sent or failed by hand; count says how many. */
 unsigned sends_resolve(struct store_batch *b, uint64_t broadcast, const uint64_t *ids, size_t n,
     enum send_state to, int64_t now_ms);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct sends_list {
-    uint64_t broadcast;   /* or 0 with contact */
-    uint64_t contact;
+    uint64_t broadcast;   /* or 0 with contact, or 0 with an exceptional state: one-off mail */
+    uint64_t contact;     /* 0 = any */
     int state;            /* stored state, -1 = any */
     int fail_class;       /* -1 = any */
-    uint64_t after_id;
+    uint64_t after;       /* result.next of the page before, 0 = from the start */
     unsigned limit;       /* ≤ 500 */
 };
+/**
+ * A page of rows. Rows of a contact, and rows in an exceptional state (bounced, complained, suppressed,
+ * failed, cancelled, unknown, held), come by id; other lists of a broadcast by contact, which never
+ * changes, so a walk meets every row that keeps its state exactly once. One call looks at a bounded
+ * number of rows: a page may be short, even empty, and still have a `next`; only next = 0 is the end.
+ * MongoDB: find on the same two orders.
+ */
 unsigned sends_list(struct store_batch *b, const struct sends_list *l);
 /** Contacts excluded for a reason, by (page, position); one record per page and reason. Result:
  * `ids`. `after` is the position in the whole list (page << 32 | index). */
@@ -238,17 +266,19 @@ struct send_detail {
 };
 
 struct sends_result {
-    bool matched;                       /* plan: condition held */
+    bool matched;                       /* plan, requeue: condition held; detail: exists */
     const struct send_row *rows;
     size_t n_rows;
-    uint64_t count;                     /* plan: rows made; feedback: facts new; recover: rows moved */
+    uint64_t count;                     /* plan: rows made; feedback: facts new; recover, requeue,
+                                           resolve: rows moved */
+    uint64_t next;                      /* list, requeue: position of the next page, 0 = end */
     int64_t next_due_ms;                /* due: earliest later due time, 0 = none */
     const enum sends_verdict *verdicts; /* commit: one per claim */
     const bool *applied;                /* commit, settle_queued: one per settle */
-    const uint64_t *ids;                /* exclusions: contacts; oneoff_groups */
+    const uint64_t *ids;                /* exclusions: contacts; oneoff_groups; plan: rows made */
     const uint64_t *positions;          /* exclusions: position of each */
     size_t n_ids;
-    const struct run_record *runs;      /* plan, commit, settle_queued, feedback, recover: runs touched, after */
+    const struct run_record *runs;      /* operations that move rows: the runs touched, after it */
     size_t n_runs;
     struct send_detail detail;
 };
