@@ -46,6 +46,18 @@ field_end(struct slice message, size_t from)
     return 0;
 }
 
+/** A name on the first line, then a colon (RFC 5322 §2.2). */
+static bool
+has_name(struct slice field)
+{
+    ptrdiff_t colon = slice_find_char(field, ':');
+
+    for (ptrdiff_t i = 0; i < colon; i++)
+        if ((unsigned char)field.p[i] < 33 && (i == 0 || field.p[i] != ' '))
+            return false;
+    return colon > 0;
+}
+
 static int
 view_init(struct dkim_view *v, struct slice message, struct err *err)
 {
@@ -57,7 +69,7 @@ view_init(struct dkim_view *v, struct slice message, struct err *err)
         size_t end = field_end(message, pos);
         struct slice field = slice_make(message.p + pos, end > pos ? end - pos : 0);
 
-        if (slice_find_char(field, ':') <= 0)
+        if (!has_name(field))
             return err_set(err, ERR_INVALID, "message to sign has an ill-formed header");
         if (v->n_fields == DKIM_FIELDS_MAX)
             return err_set(err, ERR_INVALID, "message to sign has too many header fields");

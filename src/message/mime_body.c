@@ -44,7 +44,19 @@ body_count(struct slice text)
     return n;
 }
 
-/** Are all lines short enough, and does none start with what mail stores change? */
+/** A CR that no LF follows ends a line too, but the line loop below looks for LF only. */
+static bool
+has_bare_cr(struct slice text)
+{
+    const char *s = text.p, *end = text.p + text.n;
+
+    while ((s = memchr(s, '\r', (size_t)(end - s))) != NULL)
+        if (++s == end || *s != '\n')
+            return true;
+    return false;
+}
+
+/** Are all lines short enough, and does none start with what mail stores or our boundaries use? */
 static bool
 lines_are_safe(struct slice text)
 {
@@ -53,13 +65,14 @@ lines_are_safe(struct slice text)
     while (s < end) {
         const char *eol = memchr(s, '\n', (size_t)(end - s));
         const char *stop = eol != NULL ? eol : end;
+        struct slice line = slice_make(s, (size_t)(stop - s));
 
-        if (stop - s > BODY_LINE_MAX ||
-            slice_starts(slice_make(s, (size_t)(stop - s)), SLICE_LIT("From ")))
+        if (line.n > BODY_LINE_MAX || slice_starts(line, SLICE_LIT("From ")) ||
+            slice_starts(line, SLICE_LIT("--" MIME_BOUNDARY_PREFIX)))
             return false;
         s = stop + 1;
     }
-    return slice_find(text, SLICE_LIT("--" MIME_BOUNDARY_PREFIX)) < 0;
+    return !has_bare_cr(text);
 }
 
 enum mime_encoding

@@ -8,7 +8,7 @@
  *
  * A word needs encoding when it has a byte outside ASCII, when it looks like an encoded word itself
  * ("=?"), or when it is too long for a line. Encoded words hold whole characters and are at most 75
- * long; "Q" or "B" is chosen once per text by length.
+ * long. One text uses one form: "Q", which people can read, unless "B" is a quarter shorter.
  */
 #include "message/mime.h"
 
@@ -88,7 +88,7 @@ word_take(struct slice s, bool is_b, size_t room)
 void
 mime_text_words(struct slice utf8, size_t *column, struct buf *out)
 {
-    bool is_b = (utf8.n + 2) / 3 * 4 < q_size(utf8);
+    bool is_b = (utf8.n + 2) / 3 * 4 * 4 < q_size(utf8) * 3;
     struct slice rest = utf8;
 
     while (rest.n > 0) {
