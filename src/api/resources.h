@@ -1,0 +1,18 @@
+#ifndef API_RESOURCES_H
+#define API_RESOURCES_H
+
+#include "api/api.h"
+
+/* The route arrays of all resources, one per file, each ended by method NULL. routes.c names them in
+ * one list. */
+
+extern const struct api_route api_describe_routes[]; /* describe.c */
+extern const struct api_route api_ops_routes[];      /* ops.c */
+
+/** All of them, ended by NULL: what api_create() and api_local_create() take. */
+extern const struct api_route *const api_all_routes[];
+
+/** Handler of GET /openapi.json (openapi.c), named by describe.c. */
+int api_openapi(struct api_call *c, struct err *err);
+
+#endif

@@ -1,0 +1,14 @@
+#include <stddef.h>
+
+#include "api/resources.h"
+
+/*
+ * The route table: every resource of the API. Order is that of the self-description; matching does
+ * not depend on it.
+ */
+
+const struct api_route *const api_all_routes[] = {
+    api_describe_routes,
+    api_ops_routes,
+    NULL,
+};
