@@ -48,8 +48,8 @@ struct link_table {
  *
  * ERR_INVALID, sub "template_syntax" as template_compile(); "bad_link": javascript:, data: or vbscript:
  * hrefs, a block that crosses the border of an href, quotes inside an href without quotes;
- * "html_too_deep": elements nested deeper than 256, or so badly that repairing them costs too much.
- * Input ≤ 2 MiB. The table lives as long as the template.
+ * "html_too_complex": more than 50 000 tags, 256 attributes in one tag, or markup so badly nested that
+ * repairing it takes more than 64 MiB. Input ≤ 2 MiB. The table lives as long as the template.
  */
 struct template *links_compile_html(struct slice html, bool track_clicks, bool track_opens,
     const struct link_table **table_r, struct err *err);

@@ -15,20 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gumbo.h>
-
 #include "base/mem.h"
-#include "message/html_depth.h"
 #include "message/html_scan.h"
+#include "message/html_tree.h"
 #include "message/template_token.h"
 
 struct finder {
     struct slice html;
     struct links_found *found;
-    struct html_depth depth;
+    size_t n_tags;
+    size_t tag_attrs; /* attributes of the tag in progress */
     size_t tag_hrefs; /* hrefs of the tag in progress: the last ones of the list */
     bool tag_notrack;
+    bool is_too_complex;
 };
+
+/* The parser's time may grow with their squares. */
+#define TAGS_MAX  50000
+#define ATTRS_MAX 256
 
 static void
 on_attr(const struct html_attr *attr, void *arg)
@@ -36,7 +40,8 @@ on_attr(const struct html_attr *attr, void *arg)
     struct finder *f = arg;
     struct links_found *found = f->found;
 
-    html_depth_attr(&f->depth);
+    if (++f->tag_attrs > ATTRS_MAX)
+        f->is_too_complex = true;
     if (slice_ieq(attr->name, SLICE_LIT("data-mailshot-notrack")) ||
         slice_ieq(attr->name, SLICE_LIT("data-mailer-notrack"))) {
         if (slice_ieq(slice_make(f->html.p + attr->from, attr->to - attr->from), SLICE_LIT("true")))
@@ -78,7 +83,8 @@ on_tag(const struct html_tag *tag, void *arg)
     bool is_link = !tag->is_end && (slice_ieq(tag->name, SLICE_LIT("a")) ||
                                        slice_ieq(tag->name, SLICE_LIT("area")));
 
-    html_depth_tag(&f->depth, tag);
+    if (++f->n_tags > TAGS_MAX)
+        f->is_too_complex = true;
     on_body_tag(found, tag);
     if (!is_link)
         found->n -= f->tag_hrefs;
@@ -86,7 +92,7 @@ on_tag(const struct html_tag *tag, void *arg)
         found->hrefs[i].tag_from = tag->from;
         found->hrefs[i].is_notrack = f->tag_notrack;
     }
-    f->tag_hrefs = 0;
+    f->tag_attrs = f->tag_hrefs = 0;
     f->tag_notrack = false;
 }
 
@@ -116,7 +122,7 @@ scan_source(struct finder *f, char *mask, struct err *err)
         memcpy(mask, f->html.p, f->html.n);
     rc = template_tokens_scan(f->html, &tokens, err);
     html_scan_init(&scan, f->html.p, &events);
-    for (size_t i = 0; rc == 0 && i < tokens.n && !f->depth.is_exceeded; i++) {
+    for (size_t i = 0; rc == 0 && i < tokens.n && !f->is_too_complex; i++) {
         const struct template_token *token = &tokens.items[i];
 
         if (token->kind == TOKEN_TEXT) {
@@ -130,9 +136,9 @@ scan_source(struct finder *f, char *mask, struct err *err)
     }
     template_tokens_deinit(&tokens);
     f->found->n -= f->tag_hrefs; /* of a tag that never ended */
-    if (rc == 0 && f->depth.is_exceeded)
-        rc = err_sub(err, ERR_INVALID, "html_too_deep",
-            "elements are nested too deeply, or too many are not closed in order");
+    if (rc == 0 && f->is_too_complex)
+        rc = err_sub(err, ERR_INVALID, "html_too_complex",
+            "more than %d tags, or %d attributes in one of them", TAGS_MAX, ATTRS_MAX);
     return rc;
 }
 
@@ -144,63 +150,21 @@ compare_offsets(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Offsets of the tags of all <a> elements of the tree. The walk keeps its own stack. */
-static size_t *
-anchor_offsets(const GumboNode *root, const char *mask, size_t mask_n, size_t *n_r)
-{
-    size_t cap = 64, n_stack = 0, cap_offsets = 0, n = 0;
-    const GumboNode **stack = mem_array(cap, sizeof(*stack));
-    size_t *offsets = NULL;
-
-    stack[n_stack++] = root;
-    while (n_stack > 0) {
-        const GumboNode *node = stack[--n_stack];
-        const GumboVector *children;
-
-        if (node->type != GUMBO_NODE_ELEMENT && node->type != GUMBO_NODE_TEMPLATE)
-            continue;
-        if (node->v.element.tag == GUMBO_TAG_A && node->v.element.original_tag.length > 0 &&
-            node->v.element.original_tag.data >= mask &&
-            node->v.element.original_tag.data < mask + mask_n) {
-            if (n == cap_offsets) {
-                cap_offsets = cap_offsets > 0 ? cap_offsets * 2 : 32;
-                offsets = mem_realloc(offsets, cap_offsets * sizeof(*offsets));
-            }
-            offsets[n++] = (size_t)(node->v.element.original_tag.data - mask);
-        }
-        children = &node->v.element.children;
-        if (n_stack + children->length > cap) {
-            cap = (n_stack + children->length) * 2;
-            stack = mem_realloc(stack, cap * sizeof(*stack));
-        }
-        for (unsigned i = 0; i < children->length; i++)
-            stack[n_stack++] = children->data[i];
-    }
-    mem_free(stack);
-    if (n > 1)
-        qsort(offsets, n, sizeof(*offsets), compare_offsets);
-    *n_r = n;
-    return offsets;
-}
-
 /* Ask the parser which of the <a> tags found are elements. */
-static void
-confirm_anchors(struct links_found *found, const char *mask, size_t mask_n)
+static int
+confirm_anchors(struct links_found *found, struct slice mask, struct err *err)
 {
-    GumboOptions options = kGumboDefaultOptions;
-    GumboOutput *tree;
     size_t *offsets, n;
+    int rc;
 
     if (found->n == 0)
-        return;
-    options.max_errors = 0;
-    tree = gumbo_parse_with_options(&options, mask, mask_n);
-    offsets = anchor_offsets(tree->root, mask, mask_n, &n);
+        return 0;
+    rc = html_tree_anchors(mask, &offsets, &n, err);
     for (size_t i = 0; i < found->n && n > 0; i++)
         found->hrefs[i].is_anchor = bsearch(&found->hrefs[i].tag_from, offsets, n, sizeof(*offsets),
                                         compare_offsets) != NULL;
     mem_free(offsets);
-    gumbo_destroy_output(&options, tree);
+    return rc;
 }
 
 int
@@ -217,7 +181,7 @@ links_find(struct slice html, struct links_found *found_r, struct err *err)
     mask[html.n] = '\0';
     rc = scan_source(f, mask, err);
     if (rc == 0)
-        confirm_anchors(found_r, mask, html.n);
+        rc = confirm_anchors(found_r, slice_make(mask, html.n), err);
     mem_free(mask);
     mem_free(f);
     return rc;

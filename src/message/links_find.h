@@ -29,7 +29,7 @@ struct links_found {
 
 /**
  * Find hrefs and body tags. Fails with ERR_INVALID: "template_syntax" for tags of the template that
- * are not closed, "html_too_deep". Recursion of the HTML parser is bounded by refusing deep input.
+ * are not closed, "html_too_complex" for markup that would cost the HTML parser too much.
  * links_found_deinit() frees, also after a failure.
  */
 int links_find(struct slice html, struct links_found *found_r, struct err *err);

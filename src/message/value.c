@@ -161,8 +161,8 @@ bson_members(
     struct value_member *members = is_array ? NULL : arena_array(a, n, sizeof(*members));
     size_t i = 0;
 
-    while (i < n && bson_iter_next(it)) {
-        if (!bson_value(a, it, depth, &values[i]))
+    while (bson_iter_next(it)) {
+        if (i == n || !bson_value(a, it, depth, &values[i]))
             return false;
         if (!is_array) {
             members[i].name = slice_make(bson_iter_key(it), bson_iter_key_len(it));
