@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/rand.h"
 #include "message/mime.h"
 #include "support/mime_reader.h"
 #include "support/suite.h"
@@ -391,7 +392,84 @@ START_TEST(t12_bodies_are_seven_bit)
 }
 END_TEST
 
-SUITE_MAIN("mime_build", plain_message_byte_for_byte, same_parts_same_bytes,
-    levels_exist_only_when_needed, t03_line_break_in_a_name, refused_messages,
-    extra_fields_in_order, t05_international_addresses, t07_text_long_html_image_file,
-    file_names_read_back, t12_bodies_are_seven_bit)
+/** A text of up to `max` pieces; with `is_line` without line ends, as header text must be. */
+static void
+some_text(struct buf *out, size_t max, bool is_line)
+{
+    static const char *const pieces[] = {"word ", "Zoë ", "日本", "=", "\xf0\x9f\x8e\x89", "--=_a",
+        ".", "\"q\" ", "a,b ", "\n", "\r\n", "From "};
+    size_t n = (size_t)rand_below(max) + 1;
+
+    buf_clear(out);
+    while (n-- > 0)
+        buf_append_str(out, pieces[rand_below(is_line ? 9 : 12)]);
+}
+
+static void
+assert_header_text(struct slice entity, const char *name, struct slice want)
+{
+    struct buf value = BUF_INIT, got = BUF_INIT;
+
+    ck_assert(reader_field(entity, name, &value));
+    reader_words(buf_slice(&value), &got);
+    ck_assert(slice_eq(buf_slice(&got), want));
+    buf_deinit(&value);
+    buf_deinit(&got);
+}
+
+START_TEST(generated_messages_read_back)
+{
+    struct buf subject = BUF_INIT, name = BUF_INIT, html = BUF_INIT, data = BUF_INIT,
+               out = BUF_INIT, got = BUF_INIT;
+
+    rand_seed(31);
+    for (int round = 0; round < 300; round++) {
+        struct mime_message m = simple_message();
+        struct mime_file files[2] = {
+            {SLICE_NONE, SLICE_LIT("application/octet-stream"), SLICE_NONE, SLICE_NONE},
+            {SLICE_LIT("i.png"), SLICE_LIT("image/png"), SLICE_LIT("i@x"), SLICE_LIT("png")}};
+        struct slice part;
+
+        some_text(&subject, 40, true);
+        some_text(&name, 12, true);
+        some_text(&html, 200, false);
+        some_text(&data, 300, false);
+        m.subject = buf_slice(&subject);
+        m.from_name = buf_slice(&name);
+        m.html = buf_slice(&html);
+        m.boundary_seed = (uint64_t)round;
+        files[0].name = slice_trim(buf_slice(&name));
+        files[0].data = buf_slice(&data);
+        m.files = files;
+        m.n_files = (size_t)round % 3;
+        build(&m, &out);
+        assert_header_text(buf_slice(&out), "Subject", m.subject);
+        part = buf_slice(&out);
+        if (m.n_files > 0) {
+            assert_content(reader_part(part, 1), files[0].data);
+            part = reader_part(part, 0);
+        }
+        part = reader_part(part, 1);
+        if (m.n_files == 2)
+            part = reader_part(part, 0);
+        buf_clear(&got);
+        for (size_t i = 0; i < html.n; i++) {
+            if (html.p[i] == '\n' && (i == 0 || html.p[i - 1] != '\r'))
+                buf_append_char(&got, '\r');
+            buf_append_char(&got, html.p[i]);
+        }
+        assert_content(part, buf_slice(&got));
+    }
+    buf_deinit(&subject);
+    buf_deinit(&name);
+    buf_deinit(&html);
+    buf_deinit(&data);
+    buf_deinit(&out);
+    buf_deinit(&got);
+}
+END_TEST
+
+SUITE_MAIN("mime_build", generated_messages_read_back, plain_message_byte_for_byte,
+    same_parts_same_bytes, levels_exist_only_when_needed, t03_line_break_in_a_name,
+    refused_messages, extra_fields_in_order, t05_international_addresses,
+    t07_text_long_html_image_file, file_names_read_back, t12_bodies_are_seven_bit)
