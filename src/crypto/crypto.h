@@ -49,6 +49,7 @@ bool crypto_equal(struct slice a, struct slice b);
 /**
  * AES-256-GCM under the sealing key with a random nonce; `context` is bound, not stored (say where
  * the secret belongs, e.g. "profile:<id>:password"). Output: version byte, nonce, ciphertext, tag.
+ * `plain` has at most 1 MiB.
  */
 void crypto_seal(const struct crypto_keys *k, struct slice context, struct slice plain,
     struct buf *out);

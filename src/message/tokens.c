@@ -24,25 +24,20 @@
 /** Characters of base64url without padding. */
 #define TEXT_SIZE(n) (((n)*4 + 2) / 3)
 
-static const char *
-label_of(enum token_kind kind)
-{
-    switch (kind) {
-    case TOKEN_OPEN: return "MSopen1:";
-    case TOKEN_CLICK: return "MSclick:";
-    case TOKEN_CLICK_DYNAMIC: return "MSclkdy:";
-    case TOKEN_UNSUB: return "MSunsub:";
-    case TOKEN_VERP: return "MSverp1:";
-    }
-    assert(!"unknown token kind");
-    return "";
-}
+/** By the low half of the kind. */
+static const char labels[16][TOKEN_LABEL_SIZE + 1] = {
+    [TOKEN_OPEN & 15] = "MSopen1:",
+    [TOKEN_CLICK & 15] = "MSclick:",
+    [TOKEN_CLICK_DYNAMIC & 15] = "MSclkdy:",
+    [TOKEN_UNSUB & 15] = "MSunsub:",
+    [TOKEN_VERP & 15] = "MSverp1:",
+};
 
 void
 token_start(
     struct token_writer *w, uint8_t *memory, enum token_kind kind, const struct token_send *s)
 {
-    memcpy(memory, label_of(kind), TOKEN_LABEL_SIZE);
+    memcpy(memory, labels[kind & 15], TOKEN_LABEL_SIZE);
     w->p = memory + TOKEN_LABEL_SIZE;
     w->n = 0;
     token_put(w, kind, 1);
@@ -85,7 +80,7 @@ token_check(const struct crypto_keys *k, struct slice bytes, enum token_kind kin
         (uint8_t)bytes.p[0] != kind)
         return false;
     n = bytes.n - mac_size;
-    memcpy(input, label_of(kind), TOKEN_LABEL_SIZE);
+    memcpy(input, labels[kind & 15], TOKEN_LABEL_SIZE);
     memcpy(input + TOKEN_LABEL_SIZE, bytes.p, n);
     crypto_token_mac(k, slice_make(input, TOKEN_LABEL_SIZE + n), mac);
     *body_r = slice_make(bytes.p, n);
