@@ -112,6 +112,8 @@ struct store_driver {
     const char *name;
     int (*open)(struct store *st, const struct store_open_args *args, void **impl_r, struct err *err);
     void (*close)(void **impl);
+    /** Look whether open() would accept what is there; changes nothing. */
+    int (*probe)(const struct schema *schema, const struct store_open_args *args, struct err *err);
     /** Queue or run; must lead to store_batch_complete() exactly once, on any thread. */
     void (*submit)(void *impl, struct store_batch *b);
     /** Blocking form for the calling thread. */

@@ -142,6 +142,20 @@ store_is_full(const struct store *st)
 }
 
 int
+store_probe(
+    const struct store_driver *driver, const struct store_open_args *args, struct err *err)
+{
+    struct arena *a = arena_create(0);
+    const struct schema *schema = schema_embedded(a, err);
+    int rc = schema != NULL ? driver->probe(schema, args, err) : -1;
+
+    if (rc != 0)
+        err_prefix(err, "store %s", driver->name);
+    arena_free(&a);
+    return rc;
+}
+
+int
 store_check(struct store *st, struct buf *report, struct err *err)
 {
     return st->driver->check(st->impl, report, err);

@@ -147,6 +147,10 @@ const struct store_result *store_batch_result(const struct store_batch *b, unsig
 
 /* ---- care ------------------------------------------------------------------------------------ */
 
+/** Would store_open() accept the database at args->path? ERR_NOTFOUND "no_store" when there is none.
+ * Changes nothing and may run beside an open store; for tools. */
+int store_probe(
+    const struct store_driver *driver, const struct store_open_args *args, struct err *err);
 /** Check the database (integrity, indexes). Blocking; tools only. Problems are appended as lines. */
 int store_check(struct store *st, struct buf *report, struct err *err);
 /** A consistent copy of the running database at `path`. Blocking. */

@@ -18,6 +18,28 @@ refuse_memory(const struct sq_store *s, struct err *err)
     return s->is_memory ? err_sub(err, ERR_INVALID, "not_a_file", "the store has no file") : 0;
 }
 
+/* ---- probe ----------------------------------------------------------------------------------- */
+
+int
+sq_probe(const struct schema *schema, const struct store_open_args *args, struct err *err)
+{
+    struct store st = {.schema = schema};
+    struct buf file = BUF_INIT;
+    struct sq_store s = {.st = &st};
+    struct sq_conn c;
+    int rc;
+
+    buf_printf(&file, "%s/mailshot.db", args->path);
+    buf_append_char(&file, '\0');
+    s.file = file.p;
+    if ((rc = sq_conn_open(&s, &c, false, false, err)) == 0) {
+        rc = sq_schema_check(&c, schema, args->fingerprint, err);
+        sq_conn_close(&c);
+    }
+    buf_deinit(&file);
+    return rc;
+}
+
 /* ---- check ----------------------------------------------------------------------------------- */
 
 static int

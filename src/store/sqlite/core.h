@@ -150,6 +150,7 @@ int sq_schema_apply(
     struct sq_conn *c, const struct schema *schema, const char *fingerprint, struct err *err);
 
 /* care.c */
+int sq_probe(const struct schema *schema, const struct store_open_args *args, struct err *err);
 int sq_check(void *impl, struct buf *report, struct err *err);
 int sq_backup(void *impl, const char *path, struct err *err);
 

@@ -174,6 +174,7 @@ sqlite_store_driver(void)
         .name = "sqlite",
         .open = driver_open,
         .close = driver_close,
+        .probe = sq_probe,
         .submit = driver_submit,
         .run = driver_run,
         .suppression_seq = driver_suppression_seq,
