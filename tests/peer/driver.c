@@ -15,7 +15,7 @@
  * After trouble before the first mail no second attempt is awaited.
  */
 
-#define LIMIT_MS 15000
+#define LIMIT_MS 60000
 
 struct driver {
     const struct scenario *s;

@@ -91,7 +91,7 @@ static const struct scenario drops[] = {
 };
 
 /* A message larger than every socket buffer, so that it is never written in one go. */
-#define LARGE_BYTES (24u * 1024 * 1024)
+#define LARGE_BYTES (8u * 1024 * 1024)
 static char large[LARGE_BYTES + 1];
 
 static const struct peer_step large_taken[] = {
