@@ -84,7 +84,8 @@ implies(const struct filter *q, const struct filter *p)
                 !filter_match_value(p, &q->values[i].it))
                 return false;
         }
-        return true;
+        /* An empty list is a contradiction, which SQLite cannot lead through a partial index. */
+        return q->n_values > 0;
     }
     if (q->op == FILTER_EQ)
         return value_rank(&q->value) != VALUE_RANK_NULL && filter_match_value(p, &q->value);

@@ -7,3 +7,6 @@ foreach(name IN ITEMS store_open store_writer store_crash)
     mailshot_test(unit ${name}
         SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_${name}.c ${store_support} MODULES store)
 endforeach()
+foreach(name IN ITEMS store_value store_schema store_open store_writer store_crash)
+    target_include_directories(test_unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+endforeach()

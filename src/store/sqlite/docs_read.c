@@ -156,6 +156,12 @@ collect_rows(struct sq_conn *c, sqlite3_stmt *stmt, const struct projection *pro
     while ((rc = sq_step(c, stmt, err)) == 1) {
         bson_t doc;
 
+        if (proj == NULL) { /* as it is; looked at when the result is made */
+            const void *p = sqlite3_column_blob(stmt, 0);
+
+            add_found(out, arena_dup(a, slice_make(p, (size_t)sqlite3_column_bytes(stmt, 0))), a);
+            continue;
+        }
         if (sq_column_doc(stmt, 0, &doc, err) != 0) {
             sqlite3_reset(stmt);
             return -1;
@@ -174,7 +180,9 @@ find_by_ids(struct sq_conn *c, struct store_op *op, const struct projection *pro
     int rc = 0;
 
     sq_query_init(&q, a);
-    buf_printf(&q.sql, "SELECT doc FROM c_%s WHERE id=?", op->coll);
+    buf_append_str(&q.sql, "SELECT doc FROM c_");
+    buf_append_str(&q.sql, op->coll);
+    buf_append_str(&q.sql, " WHERE id=?");
     for (size_t i = 0; i < op->n_ids && rc == 0; i++) {
         if ((stmt = sq_prepare_text(c, buf_cstr(&q.sql), err)) == NULL) {
             rc = -1;
@@ -241,8 +249,11 @@ sq_docs_find(struct sq_conn *c, struct store_op *op, struct arena *a, struct err
     if (rc != 0)
         return -1;
     docs = value_alloc(a, found.n > 0 ? found.n : 1, sizeof(*docs));
-    for (size_t i = 0; i < found.n; i++)
-        bson_init_static(&docs[i], (const uint8_t *)found.docs[i].p, found.docs[i].n);
+    for (size_t i = 0; i < found.n; i++) {
+        if (!bson_init_static(&docs[i], (const uint8_t *)found.docs[i].p, found.docs[i].n))
+            return err_sub(
+                err, ERR_PERM, "store_corrupt", "%s: a stored document is damaged", op->coll);
+    }
     op->out.docs = docs;
     op->out.n_docs = found.n;
     return 0;

@@ -89,7 +89,10 @@ sq_put_path(struct buf *sql, const char *path)
 void
 sq_put_index_name(struct buf *sql, const struct schema_index *index)
 {
-    buf_printf(sql, "i_%s_%s", index->coll, index->name);
+    buf_append_str(sql, "i_");
+    buf_append_str(sql, index->coll);
+    buf_append_char(sql, '_');
+    buf_append_str(sql, index->name);
 }
 
 /* A key as a literal (index definitions) or a bound value (queries: q not NULL). */
@@ -288,7 +291,8 @@ sq_put_from_where(struct sq_query *q, const struct schema_coll *coll, const stru
 {
     bool is_first = true;
 
-    buf_printf(&q->sql, " FROM c_%s", coll->name);
+    buf_append_str(&q->sql, " FROM c_");
+    buf_append_str(&q->sql, coll->name);
     if (p->index != NULL) {
         buf_append_str(&q->sql, " INDEXED BY ");
         sq_put_index_name(&q->sql, p->index);
