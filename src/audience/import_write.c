@@ -178,7 +178,7 @@ struct writing {
     const struct import_write *w;
     struct store_batch *b;
     struct import_result counts; /* added to the result once the batch is durable */
-    bson_t contacts[IMPORT_BATCH_ROWS], consents[IMPORT_BATCH_ROWS];
+    bson_t *contacts[IMPORT_BATCH_ROWS], *consents[IMPORT_BATCH_ROWS];
     size_t n_contacts, n_consents;
 };
 
@@ -200,12 +200,12 @@ add_consent(struct writing *x, const struct import_row *row, uint64_t contact)
     }
     if (row->consent != SUBSCRIPTION_NONE)
         return;
-    bson_init(&x->consents[x->n_consents]);
+    x->consents[x->n_consents] = bson_new();
     subscription_build(&(struct subscription_change){.contact = contact,
                            .email_hash = row->hash,
                            .source = o->source.n > 0 ? o->source : SLICE_LIT("import"),
                            .now_ms = o->now_ms},
-        &x->consents[x->n_consents]);
+        x->consents[x->n_consents]);
     x->n_consents++;
     x->counts.subscribed++;
 }
@@ -249,9 +249,9 @@ add_contact(struct writing *x, struct import_row *row, struct err *why)
         return row->old.id;
     }
     id = id_next();
-    bson_init(&x->contacts[x->n_contacts]);
-    if (contact_build(x->w->keys, &row->in, id, o->now_ms, &x->contacts[x->n_contacts], why) != 0) {
-        bson_destroy(&x->contacts[x->n_contacts]);
+    x->contacts[x->n_contacts] = bson_new();
+    if (contact_build(x->w->keys, &row->in, id, o->now_ms, x->contacts[x->n_contacts], why) != 0) {
+        bson_destroy(x->contacts[x->n_contacts]);
         return 0;
     }
     x->n_contacts++;
@@ -277,14 +277,14 @@ add_row(struct writing *x, struct import_row *row)
 }
 
 static void
-add_docs(struct store_batch *b, const char *coll, const bson_t *docs, size_t n)
+add_docs(struct store_batch *b, const char *coll, bson_t *const *docs, size_t n)
 {
     const bson_t *list[IMPORT_BATCH_ROWS];
 
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++)
-        list[i] = &docs[i];
+        list[i] = docs[i];
     /* A key taken since the look-up fails the whole batch, which is then done again from the start. */
     store_require(b, store_insert(b, coll, list, n), ERR_CONFLICT, "import_raced");
 }
@@ -313,9 +313,9 @@ write_batch(const struct import_write *w, struct import_row *rows, size_t n, str
     add_docs(x->b, CONTACTS_COLL, x->contacts, x->n_contacts);
     add_docs(x->b, SUBSCRIPTIONS_COLL, x->consents, x->n_consents);
     for (size_t i = 0; i < x->n_contacts; i++)
-        bson_destroy(&x->contacts[i]);
+        bson_destroy(x->contacts[i]);
     for (size_t i = 0; i < x->n_consents; i++)
-        bson_destroy(&x->consents[i]);
+        bson_destroy(x->consents[i]);
     if (!w->o->is_dry_run)
         rc = store_run(x->b, err);
     if (rc == 0)

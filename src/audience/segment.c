@@ -14,7 +14,7 @@ segment_free(struct segment **s)
 {
     if (*s == NULL)
         return;
-    bson_destroy(&(*s)->filter);
+    bson_destroy((*s)->filter);
     arena_free(&(*s)->arena);
     mem_free(*s);
     *s = NULL;

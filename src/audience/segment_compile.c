@@ -166,7 +166,7 @@ segment_compile(struct segment *s)
     const char *key;
 
     s->rest = arena_array(s->arena, s->n_filters + 1, sizeof(const struct segment_node *));
-    bson_append_null(&s->filter, "deletedAt", -1);
+    bson_append_null(s->filter, "deletedAt", -1);
     for (size_t i = 0; i < s->n_filters; i++) {
         const struct segment_node *n = &s->filters[i];
 
@@ -179,13 +179,13 @@ segment_compile(struct segment *s)
             continue;
         }
         if (n_pushed == 0)
-            bson_append_array_begin(&s->filter, "$and", -1, &list);
+            bson_append_array_begin(s->filter, "$and", -1, &list);
         bson_uint32_to_string(n_pushed++, &key, num, sizeof(num));
         bson_append_document_begin(&list, key, -1, &sub);
         add_clause(&sub, n);
         bson_append_document_end(&list, &sub);
     }
     if (n_pushed > 0)
-        bson_append_array_end(&s->filter, &list);
-    s->plan.filter = &s->filter;
+        bson_append_array_end(s->filter, &list);
+    s->plan.filter = s->filter;
 }

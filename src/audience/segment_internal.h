@@ -58,7 +58,7 @@ struct segment {
     const struct segment_node **rest; /* top-level filters left to segment_match_rest() */
     size_t n_rest;
     struct segment_plan plan;
-    bson_t filter;
+    bson_t *filter; /* of its own: bson_t wants more alignment than the heap gives a member */
 };
 
 const char *segment_kind_name(enum segment_kind kind);

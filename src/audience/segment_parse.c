@@ -76,8 +76,10 @@ issue(struct parser *p, const char *name, const char *fmt, ...)
     if (p->n_issues++ > 0)
         buf_append_str(p->issues, "; ");
     buf_append_slice(p->issues, buf_slice(&p->path));
-    if (name != NULL)
-        buf_printf(p->issues, "%s%s", p->path.n > 0 ? "." : "", name);
+    if (p->path.n == 0)
+        buf_append_str(p->issues, name != NULL ? name : "segment");
+    else if (name != NULL)
+        buf_printf(p->issues, ".%s", name);
     buf_append_str(p->issues, ": ");
     va_start(ap, fmt);
     buf_vprintf(p->issues, fmt, ap);
@@ -389,7 +391,7 @@ segment_parse(const struct json *j, struct buf *issues, struct err *err)
     size_t start = p.issues->n;
 
     s->arena = p.arena = arena_create(0);
-    bson_init(&s->filter);
+    s->filter = bson_new();
     parse_root(&p, j, s);
     if (p.n_issues > 0) {
         struct slice text = slice_from(buf_slice(p.issues), start);

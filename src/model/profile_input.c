@@ -163,11 +163,19 @@ is_host(struct slice s)
     return true;
 }
 
+/* 127.0.0.0/8 as digits and dots: "127.example.org" is a name like any other. */
 static bool
 is_loopback(struct slice host)
 {
-    return slice_ieq(host, SLICE_LIT("localhost")) || slice_eq_str(host, "::1") ||
-           slice_starts(host, SLICE_LIT("127."));
+    if (slice_ieq(host, SLICE_LIT("localhost")) || slice_eq_str(host, "::1"))
+        return true;
+    if (!slice_starts(host, SLICE_LIT("127.")))
+        return false;
+    for (size_t i = 0; i < host.n; i++) {
+        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
+            return false;
+    }
+    return true;
 }
 
 static int
