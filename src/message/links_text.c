@@ -40,24 +40,59 @@ struct converter {
     bool tag_hidden;
 };
 
-/* How far an element stands apart: 0 inline, 1 on lines of its own, 2 between empty lines. */
-static unsigned
-block_breaks(struct slice name)
-{
-    static const struct {
-        const char *name;
-        unsigned breaks;
-    } blocks[] = {{"p", 2}, {"h1", 2}, {"h2", 2}, {"h3", 2}, {"h4", 2}, {"h5", 2}, {"h6", 2},
-        {"table", 2}, {"blockquote", 2}, {"pre", 2}, {"dl", 2}, {"form", 2}, {"fieldset", 2},
-        {"div", 1}, {"tr", 1}, {"dt", 1}, {"dd", 1}, {"section", 1}, {"article", 1}, {"header", 1},
-        {"footer", 1}, {"main", 1}, {"nav", 1}, {"aside", 1}, {"center", 1}, {"address", 1},
-        {"caption", 1}, {"figure", 1}, {"figcaption", 1}, {"body", 1}, {"html", 1}, {"option", 1}};
+/* What a tag means for the text. */
+enum tag_kind {
+    TAG_INLINE,
+    TAG_LINE,      /* on lines of its own */
+    TAG_PARAGRAPH, /* between empty lines */
+    TAG_ANCHOR,
+    TAG_BREAK,
+    TAG_RULE,
+    TAG_IMAGE,
+    TAG_LIST,
+    TAG_ITEM,
+    TAG_CELL,
+    TAG_UNSEEN /* nothing inside is shown */
+};
 
-    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
-        if (slice_ieq(name, slice_str(blocks[i].name)))
-            return blocks[i].breaks;
+static enum tag_kind
+tag_kind(struct slice name)
+{
+    /* Sorted by name. */
+    static const struct {
+        char name[12];
+        enum tag_kind kind;
+    } tags[] = {{"a", TAG_ANCHOR}, {"address", TAG_LINE}, {"article", TAG_LINE},
+        {"aside", TAG_LINE}, {"blockquote", TAG_PARAGRAPH}, {"body", TAG_LINE}, {"br", TAG_BREAK},
+        {"caption", TAG_LINE}, {"center", TAG_LINE}, {"dd", TAG_LINE}, {"div", TAG_LINE},
+        {"dl", TAG_PARAGRAPH}, {"dt", TAG_LINE}, {"fieldset", TAG_PARAGRAPH},
+        {"figcaption", TAG_LINE}, {"figure", TAG_LINE}, {"footer", TAG_LINE},
+        {"form", TAG_PARAGRAPH}, {"h1", TAG_PARAGRAPH}, {"h2", TAG_PARAGRAPH},
+        {"h3", TAG_PARAGRAPH}, {"h4", TAG_PARAGRAPH}, {"h5", TAG_PARAGRAPH}, {"h6", TAG_PARAGRAPH},
+        {"head", TAG_UNSEEN}, {"header", TAG_LINE}, {"hr", TAG_RULE}, {"html", TAG_LINE},
+        {"img", TAG_IMAGE}, {"li", TAG_ITEM}, {"main", TAG_LINE}, {"nav", TAG_LINE},
+        {"ol", TAG_LIST}, {"option", TAG_LINE}, {"p", TAG_PARAGRAPH}, {"pre", TAG_PARAGRAPH},
+        {"section", TAG_LINE}, {"table", TAG_PARAGRAPH}, {"td", TAG_CELL}, {"template", TAG_UNSEEN},
+        {"th", TAG_CELL}, {"tr", TAG_LINE}, {"ul", TAG_LIST}};
+    size_t low = 0, high = sizeof(tags) / sizeof(tags[0]);
+    char lower[12] = "";
+
+    if (name.n >= sizeof(lower))
+        return TAG_INLINE;
+    for (size_t i = 0; i < name.n; i++)
+        lower[i] = (char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] + 32 : name.p[i]);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(lower, tags[middle].name);
+
+        if (order == 0)
+            return tags[middle].kind;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
     }
-    return 0;
+    return TAG_INLINE;
 }
 
 static bool
@@ -145,6 +180,28 @@ anchor_end(struct converter *c)
         text_flow_add(&c->flow, SLICE_LIT(">"));
 }
 
+/* Line ends inside an href mean nothing; inside an expression they are blanks. */
+static void
+join_lines(struct buf *url)
+{
+    unsigned braces = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < url->n; i++) {
+        char c = url->p[i];
+
+        if (c == '{')
+            braces++;
+        else if (c == '}' && braces > 0)
+            braces--;
+        if (c != '\n' && c != '\r' && c != '\t')
+            url->p[n++] = c;
+        else if (braces > 0)
+            url->p[n++] = ' ';
+    }
+    url->n = n;
+}
+
 static void
 anchor_start(struct converter *c)
 {
@@ -152,6 +209,7 @@ anchor_start(struct converter *c)
     buf_clear(&c->anchor_url);
     buf_clear(&c->anchor_text);
     html_entity_decode(c->tag_href, &c->anchor_url);
+    join_lines(&c->anchor_url);
     c->in_anchor = true;
 }
 
@@ -204,29 +262,29 @@ image_tag(struct converter *c)
 }
 
 static void
-shown_tag(struct converter *c, const struct html_tag *tag)
+shown_tag(struct converter *c, const struct html_tag *tag, enum tag_kind kind)
 {
-    if (is(tag->name, "a")) {
+    switch (kind) {
+    case TAG_INLINE:
+    case TAG_UNSEEN: break;
+    case TAG_LINE: text_flow_break(&c->flow, 1); break;
+    case TAG_PARAGRAPH: text_flow_break(&c->flow, 2); break;
+    case TAG_ANCHOR:
         if (tag->is_end)
             anchor_end(c);
         else
             anchor_start(c);
-    } else if (is(tag->name, "br")) {
-        text_flow_newline(&c->flow);
-    } else if (is(tag->name, "hr")) {
+        break;
+    case TAG_BREAK: text_flow_newline(&c->flow); break;
+    case TAG_RULE:
         text_flow_break(&c->flow, 2);
         text_flow_add(&c->flow, SLICE_LIT(RULE));
         text_flow_break(&c->flow, 2);
-    } else if (is(tag->name, "img")) {
-        image_tag(c);
-    } else if (is(tag->name, "ul") || is(tag->name, "ol")) {
-        list_tag(c, tag);
-    } else if (is(tag->name, "li")) {
-        item_tag(c, tag);
-    } else if (is(tag->name, "td") || is(tag->name, "th")) {
-        text_flow_blank(&c->flow);
-    } else if (block_breaks(tag->name) > 0) {
-        text_flow_break(&c->flow, block_breaks(tag->name));
+        break;
+    case TAG_IMAGE: image_tag(c); break;
+    case TAG_LIST: list_tag(c, tag); break;
+    case TAG_ITEM: item_tag(c, tag); break;
+    case TAG_CELL: text_flow_blank(&c->flow); break;
     }
 }
 
@@ -248,15 +306,16 @@ static void
 on_tag(const struct html_tag *tag, void *arg)
 {
     struct converter *c = arg;
+    enum tag_kind kind = tag_kind(tag->name);
 
     if (c->skip_depth > 0) {
         hidden_tag(c, tag);
-    } else if (!tag->is_end && !html_is_void(tag->name) &&
-               (c->tag_hidden || is(tag->name, "head") || is(tag->name, "template"))) {
+    } else if (!tag->is_end &&
+               (kind == TAG_UNSEEN || (c->tag_hidden && !html_is_void(tag->name)))) {
         c->skip_name = tag->name;
         c->skip_depth = 1;
     } else if (tag->is_end || !c->tag_hidden) {
-        shown_tag(c, tag);
+        shown_tag(c, tag, kind);
     }
     c->tag_href = c->tag_alt = SLICE_NONE;
     c->tag_hidden = false;

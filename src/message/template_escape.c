@@ -10,44 +10,41 @@
 
 #include <stdint.h>
 
-/* The reference for a byte, NULL for bytes that stay. */
-static const char *const html_references[256] = {
-    ['&'] = "&amp;",
-    ['<'] = "&lt;",
-    ['>'] = "&gt;",
-    ['"'] = "&quot;",
-    ['\''] = "&#x27;",
-    ['`'] = "&#x60;",
-    ['='] = "&#x3D;",
+/* What each byte becomes: 0 stays, else an index into `references`. From FIRST_BLANK on a reference is
+ * used only where a blank would end the value. */
+#define FIRST_BLANK 8
+
+static const uint8_t classes[256] = {
+    ['&'] = 1,
+    ['<'] = 2,
+    ['>'] = 3,
+    ['"'] = 4,
+    ['\''] = 5,
+    ['`'] = 6,
+    ['='] = 7,
+    [' '] = FIRST_BLANK,
+    ['\t'] = 9,
+    ['\n'] = 10,
+    ['\f'] = 11,
+    ['\r'] = 12,
 };
 
-static const char *const bare_references[256] = {
-    ['&'] = "&amp;",
-    ['<'] = "&lt;",
-    ['>'] = "&gt;",
-    ['"'] = "&quot;",
-    ['\''] = "&#x27;",
-    ['`'] = "&#x60;",
-    ['='] = "&#x3D;",
-    [' '] = "&#x20;",
-    ['\t'] = "&#x9;",
-    ['\n'] = "&#xA;",
-    ['\f'] = "&#xC;",
-    ['\r'] = "&#xD;",
-};
+static const char references[][8] = {"", "&amp;", "&lt;", "&gt;", "&quot;", "&#x27;", "&#x60;",
+    "&#x3D;", "&#x20;", "&#x9;", "&#xA;", "&#xC;", "&#xD;"};
 
+/* Escape bytes of the classes below `limit`; runs of others are copied at once. */
 static void
-append_references(struct buf *out, struct slice s, const char *const references[256])
+append_references(struct buf *out, struct slice s, unsigned limit)
 {
     size_t from = 0;
 
     for (size_t i = 0; i < s.n; i++) {
-        const char *reference = references[(uint8_t)s.p[i]];
+        unsigned class = classes[(uint8_t)s.p[i]];
 
-        if (reference == NULL)
+        if (class == 0 || class >= limit)
             continue;
         buf_append(out, s.p + from, i - from);
-        buf_append_str(out, reference);
+        buf_append_str(out, references[class]);
         from = i + 1;
     }
     if (from < s.n)
@@ -85,8 +82,8 @@ template_escape_append(struct buf *out, struct slice s, enum template_escape how
 {
     switch (how) {
     case ESCAPE_NONE: buf_append_slice(out, s); break;
-    case ESCAPE_HTML: append_references(out, s, html_references); break;
-    case ESCAPE_BARE: append_references(out, s, bare_references); break;
+    case ESCAPE_HTML: append_references(out, s, FIRST_BLANK); break;
+    case ESCAPE_BARE: append_references(out, s, UINT8_MAX); break;
     case ESCAPE_PERCENT:
         if (s.n > 0)
             out->n = (size_t)(template_escape_percent(s, buf_reserve(out, s.n * 3)) - out->p);

@@ -93,17 +93,18 @@ template_hash_arg(const struct template_args *a, const char *name)
 int
 template_arg_text(const struct template_args *a, size_t i, struct slice *text_r, struct err *err)
 {
+    const struct value *v = template_arg(a, i);
     char tmp[VALUE_TEXT_SIZE], *copy;
 
-    if (template_run_text(a->run, template_arg(a, i), SLICE_LIT(","), tmp, text_r, err) != 0 ||
+    if (template_run_text(a->run, v, SLICE_LIT(","), tmp, text_r, err) != 0 ||
         template_run_charge(a->run, text_r->n / 256, err) != 0)
         return -1;
-    if (text_r->p != tmp)
+    if (v->type == VALUE_STRING || v->type == VALUE_ARRAY || text_r->n == 0)
         return 0;
-    copy = template_run_alloc(a->run, text_r->n, err);
+    copy = template_run_alloc(a->run, text_r->n, err); /* out of `tmp` */
     if (copy == NULL)
         return -1;
-    memcpy(copy, tmp, text_r->n);
+    memcpy(copy, text_r->p, text_r->n);
     text_r->p = copy;
     return 0;
 }

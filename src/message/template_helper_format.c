@@ -203,7 +203,8 @@ helper_format_currency(const struct template_args *a, struct value *out_r, struc
     const struct currency *currency = NULL;
     char text[VALUE_DECIMAL_SIZE + 32];
     struct value_decimal dec;
-    size_t n;
+    struct slice symbol;
+    size_t n = 0;
 
     *out_r = value_str(SLICE_NONE);
     if (code->type == VALUE_UNDEFINED)
@@ -216,10 +217,16 @@ helper_format_currency(const struct template_args *a, struct value *out_r, struc
         return 0;
     dec.point -= dec.n > 0 ? currency->places : 0;
     value_decimal_round(&dec, currency->places);
+    if (dec.is_negative && dec.n > 0)
+        text[n++] = '-';
     /* A code stands apart from the number (U+00A0), a symbol does not. */
-    n = (size_t)snprintf(text, sizeof(text), "%s%s%s", dec.is_negative && dec.n > 0 ? "-" : "",
-        currency->symbol != NULL ? currency->symbol : currency->code,
-        currency->symbol != NULL ? "" : "\u00a0");
+    symbol = slice_str(currency->symbol != NULL ? currency->symbol : currency->code);
+    memcpy(text + n, symbol.p, symbol.n);
+    n += symbol.n;
+    if (currency->symbol == NULL) {
+        memcpy(text + n, "\u00a0", 2);
+        n += 2;
+    }
     n += value_decimal_group(&dec, currency->places, text + n);
     return give_text(a, text, n, out_r, err);
 }

@@ -53,15 +53,14 @@ void
 value_decimal_from_int(int64_t i, struct value_decimal *dec_r)
 {
     uint64_t magnitude = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-    char text[24];
+    int first = (int)sizeof(dec_r->digits);
 
     memset(dec_r, 0, sizeof(*dec_r));
     dec_r->is_negative = i < 0;
-    if (magnitude == 0)
-        return;
-    dec_r->n = snprintf(text, sizeof(text), "%llu", (unsigned long long)magnitude);
-    dec_r->point = dec_r->n;
-    memcpy(dec_r->digits, text, (size_t)dec_r->n);
+    for (; magnitude > 0; magnitude /= 10)
+        dec_r->digits[--first] = (char)('0' + magnitude % 10);
+    dec_r->n = dec_r->point = (int)sizeof(dec_r->digits) - first;
+    memmove(dec_r->digits, dec_r->digits + first, (size_t)dec_r->n);
     decimal_strip(dec_r);
 }
 

@@ -16,6 +16,22 @@
 
 #define JOIN_DEPTH_MAX 32
 
+/* Digits from the end of `out`: printf costs more than the rest of a placeholder. */
+static struct slice
+int_text(int64_t i, char out[VALUE_TEXT_SIZE])
+{
+    uint64_t magnitude = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+    char *end = out + VALUE_TEXT_SIZE, *p = end;
+
+    do {
+        *--p = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (i < 0)
+        *--p = '-';
+    return slice_make(p, (size_t)(end - p));
+}
+
 struct slice
 value_number_text(double d, char out[VALUE_TEXT_SIZE])
 {
@@ -27,7 +43,7 @@ value_number_text(double d, char out[VALUE_TEXT_SIZE])
     if (isinf(d))
         return d < 0 ? SLICE_LIT("-Infinity") : SLICE_LIT("Infinity");
     if (d == trunc(d) && fabs(d) < 1e15)
-        return slice_make(out, (size_t)snprintf(out, VALUE_TEXT_SIZE, "%lld", (long long)d));
+        return int_text((int64_t)d, out);
 
     value_decimal_from_double(d, &dec);
     if (dec.is_negative)
@@ -58,8 +74,7 @@ scalar_text(const struct value *v, char tmp[VALUE_TEXT_SIZE])
 
     switch (v->type) {
     case VALUE_BOOL: return v->b ? SLICE_LIT("true") : SLICE_LIT("false");
-    case VALUE_INT:
-        return slice_make(tmp, (size_t)snprintf(tmp, VALUE_TEXT_SIZE, "%lld", (long long)v->i));
+    case VALUE_INT: return int_text(v->i, tmp);
     case VALUE_NUMBER: return value_number_text(v->d, tmp);
     case VALUE_STRING: return v->s;
     case VALUE_DATE: return slice_str(timefmt_iso(v->i, tmp));

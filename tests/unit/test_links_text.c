@@ -33,6 +33,7 @@ static const char *const rows[][2] = {
     {"<a href=\"mailto:a@b.example\">a@b.example</a> <a href=\"mailto:a@b.example\">me</a>",
         "a@b.example me <mailto:a@b.example>"},
     {"<a href=\"#top\">top</a> <a href=\"/x\">rel</a> <a name=n>anchor</a>", "top rel anchor"},
+    {"<a href=\"https://\n\ta.example/{{lookup a\nb}}\">x</a>", "x <https://a.example/{{lookup a b}}>"},
     {"<a href=\"{{unsubscribeUrl}}\">out</a>", "out <{{unsubscribeUrl}}>"},
     {"<a href=\"https://a.example\">never closed", "never closed <https://a.example>"},
     {"<a href=\"https://a.example\">one<a href=\"https://b.example\">two</a>",
