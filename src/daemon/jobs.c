@@ -1,0 +1,137 @@
+/*
+ * The periodic work of the house, in the order in which it must happen: first be alive, then honour
+ * opt-outs that waited in the journal, then start and plan, then look after disk and old records.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "broadcast/dispatch.h"
+#include "daemon/config.h"
+#include "daemon/daemon_internal.h"
+#include "daemon/installation.h"
+#include "loop/workers.h"
+#include "model/retention.h"
+#include "store/instances.h"
+#include "store/store.h"
+#include "tick/disk_watch.h"
+#include "tick/ticker.h"
+
+#define PURGE_STEPS 25
+
+/* ---- beat ------------------------------------------------------------------------------------ */
+
+struct beat {
+    struct daemon *daemon;
+    struct ticker_turn *turn;
+    unsigned op;
+    int64_t at_ms;
+};
+
+static void
+on_beat(struct store_batch *b, void *arg)
+{
+    struct beat *beat = arg;
+    struct err err = {0};
+
+    if (store_batch_err(b) != NULL)
+        err = *store_batch_err(b);
+    else if (!instances_result(b, beat->op)->matched)
+        err_set(&err, ERR_INTERNAL, "the record of this instance is gone");
+    else
+        beat->daemon->home->instance.beat_at_ms = beat->at_ms;
+    ticker_turn_end(beat->turn, &err);
+    store_batch_free(&b);
+    mem_free(beat);
+}
+
+static void
+job_beat(struct ticker_turn *turn, void *arg)
+{
+    struct daemon *d = arg;
+    struct store_batch *b = store_batch_create(d->home->store, STORE_URGENT);
+    struct beat *beat = mem_zalloc(sizeof(*beat));
+
+    beat->daemon = d;
+    beat->turn = turn;
+    beat->at_ms = clock_now_ms();
+    beat->op =
+        instance_beat_op(b, &d->home->instance, beat->at_ms, d->current->tick_interval_s * 1000);
+    store_submit(b, on_beat, beat);
+}
+
+/* ---- starting and planning ------------------------------------------------------------------- */
+
+static void
+job_start_due(struct ticker_turn *turn, void *arg)
+{
+    struct daemon *d = arg;
+
+    dispatcher_start_due(d->dispatcher);
+    ticker_turn_end(turn, NULL);
+}
+
+/* Plans that lost their way (a failed read, a lease that had to be waited for) take it up again. */
+static void
+job_plan(struct ticker_turn *turn, void *arg)
+{
+    struct daemon *d = arg;
+
+    dispatcher_kick(d->dispatcher);
+    ticker_turn_end(turn, NULL);
+}
+
+/* ---- housekeeping ---------------------------------------------------------------------------- */
+
+struct purge {
+    struct daemon *daemon;
+    struct ticker_turn *turn;
+    uint64_t deleted;
+    struct err err;
+};
+
+static void
+run_purge(void *arg)
+{
+    struct purge *p = arg;
+    bool more = true;
+
+    for (int i = 0; i < PURGE_STEPS && more; i++)
+        if (retention_purge(p->daemon->home->store, clock_now_ms(), &p->deleted, &more, &p->err) !=
+            0)
+            return;
+}
+
+static void
+on_purged(void *arg)
+{
+    struct purge *p = arg;
+
+    if (p->deleted > 0)
+        log_debug(NULL, "housekeeping", "deleted=%llu", (unsigned long long)p->deleted);
+    ticker_turn_end(p->turn, &p->err);
+    mem_free(p);
+}
+
+static void
+job_housekeeping(struct ticker_turn *turn, void *arg)
+{
+    struct daemon *d = arg;
+    struct purge *p = mem_zalloc(sizeof(*p));
+
+    p->daemon = d;
+    p->turn = turn;
+    if (workers_submit(d->cpu, run_purge, on_purged, p))
+        return;
+    mem_free(p); /* the workers are busy with mail; old records can wait */
+    ticker_turn_end(turn, NULL);
+}
+
+void
+daemon_add_jobs(struct daemon *d)
+{
+    ticker_add(d->ticker, "beat", job_beat, d);
+    ticker_add(d->ticker, "start_due", job_start_due, d);
+    ticker_add(d->ticker, "plan", job_plan, d);
+    ticker_add(d->ticker, "disk", disk_watch_job, d->disk);
+    ticker_add(d->ticker, "housekeeping", job_housekeeping, d);
+}
