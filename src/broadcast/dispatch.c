@@ -69,6 +69,7 @@ struct plan {
     bool is_retry;     /* a slice failed for now: read again from the store's cursor */
     bool is_end_read;
     struct loop_timer *timer;
+    int64_t keep_until_ms; /* monotonic: a dropped plan stays that long */
     unsigned op;
     int rc;
     struct err err;
@@ -116,27 +117,23 @@ plan_free(struct plan *p)
     mem_free(p);
 }
 
-static bool
-plan_is_quiet(const struct plan *p)
-{
-    return p->reading == NULL && p->n_slices == 0 && p->state != PLAN_LOAD &&
-           p->state != PLAN_LEASE;
-}
-
-/* Stop planning this run. What is in the hands of a worker or the store is waited for. */
+/* Stop planning this run. The plan goes when nothing of it is in the hands of a worker or the store any
+ * more, and not before the end of the turn: the caller may be deep inside it. */
 static void
 plan_drop(struct plan *p)
 {
-    struct dispatcher *d = p->d;
+    p->state = PLAN_DROPPED;
+    dispatcher_kick(p->d);
+}
 
-    if (p->state == PLAN_READY || p->state == PLAN_DROPPED) {
-        p->state = PLAN_DROPPED;
-        if (!plan_is_quiet(p))
-            return;
-    }
-    map_u64_del(d->plans, p->broadcast);
-    plan_free(p);
-    dispatcher_kick(d);
+/* The store or a worker refused for now: begin again from the lease in a second. Until then the dropped
+ * plan stands in the way of a new one. */
+static void
+plan_restart_later(struct plan *p)
+{
+    p->keep_until_ms = clock_mono_ms() + RETRY_MS;
+    plan_drop(p);
+    dispatcher_retry_later(p->d);
 }
 
 static void
@@ -148,15 +145,27 @@ on_retry(void *arg)
     plan_advance(p);
 }
 
-/* The store or a worker refused for now: begin again from the lease in a second. */
-static void
-plan_restart_later(struct plan *p)
+static bool
+plan_is_over(const struct plan *p)
 {
-    struct dispatcher *d = p->d;
+    return p->state == PLAN_DROPPED && p->reading == NULL && p->n_slices == 0 &&
+           clock_mono_ms() >= p->keep_until_ms;
+}
 
-    map_u64_del(d->plans, p->broadcast);
-    plan_free(p);
-    dispatcher_retry_later(d);
+void
+dispatch_plans_sweep(struct dispatcher *d)
+{
+    size_t it = 0;
+    uint64_t key;
+    void *p;
+
+    while (map_u64_next(d->plans, &it, &key, &p)) {
+        if (!plan_is_over(p))
+            continue;
+        map_u64_del(d->plans, key);
+        plan_free(p);
+        it = 0;
+    }
 }
 
 static void
@@ -342,7 +351,6 @@ page_written(struct plan *p)
     }
     sender_rows_added(p->d->args.sender, broadcast);
     if (p->is_missed || is_end || p->state == PLAN_DROPPED) {
-        p->state = PLAN_DROPPED;
         plan_drop(p);
         return;
     }
@@ -453,7 +461,6 @@ pause_grown(struct plan *p)
     run_pause_submit(p->d->args.store, p->d->args.runs, p->broadcast,
         &(struct run_reason){
             .code = PAUSE_AUDIENCE_GREW, .message = text, .actor = "system:dispatch"});
-    p->state = PLAN_DROPPED;
     plan_drop(p);
 }
 
@@ -472,7 +479,6 @@ plan_advance(struct plan *p)
         if (workers_submit(a->cpu, load_run, load_done, p)) {
             p->d->n_busy++;
         } else {
-            p->state = PLAN_READY;
             plan_restart_later(p);
         }
         return;

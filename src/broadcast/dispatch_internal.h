@@ -24,6 +24,8 @@ struct dispatcher {
 void dispatch_plan_kick(struct dispatcher *d, uint64_t broadcast);
 /** The run may not be planned any more (paused, cancelled). */
 void dispatch_plan_stop(struct dispatcher *d, uint64_t broadcast);
+/** Free the plans that are over; at the end of a turn. */
+void dispatch_plans_sweep(struct dispatcher *d);
 void dispatch_plans_free(struct dispatcher *d);
 /** Kick in a second. */
 void dispatcher_retry_later(struct dispatcher *d);

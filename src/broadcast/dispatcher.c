@@ -42,6 +42,7 @@ on_kick(void *arg)
     size_t it = 0;
 
     d->is_kicked = false;
+    dispatch_plans_sweep(d);
     while ((r = run_table_next(d->args.runs, &it)) != NULL)
         if (run_may_plan(r) && gates_closed(d->args.gates, r->broadcast) == 0)
             dispatch_plan_kick(d, r->broadcast);

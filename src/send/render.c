@@ -45,7 +45,6 @@ link_click(uint32_t ordinal, struct buf *out, void *arg)
     const struct link_ctx *l = arg;
 
     buf_append_slice(out, l->env->public_url);
-    buf_append_slice(out, SLICE_LIT("/m/click/"));
     token_click_make(l->env->keys, &l->send, ordinal, out);
 }
 
@@ -55,7 +54,6 @@ link_click_dynamic(uint32_t ordinal, struct slice target, struct buf *out, void 
     const struct link_ctx *l = arg;
 
     buf_append_slice(out, l->env->public_url);
-    buf_append_slice(out, SLICE_LIT("/m/click/"));
     token_click_dynamic_make(l->env->keys, &l->send, ordinal, target, out);
 }
 
@@ -65,9 +63,7 @@ link_open(struct buf *out, void *arg)
     const struct link_ctx *l = arg;
 
     buf_append_slice(out, l->env->public_url);
-    buf_append_slice(out, SLICE_LIT("/m/open/"));
     token_open_make(l->env->keys, &l->send, out);
-    buf_append_slice(out, SLICE_LIT(".png"));
 }
 
 static void

@@ -104,7 +104,7 @@ lease_holds(const struct run_record *r, const struct run_change *c)
 {
     bool is_mine = r->lease_owner != 0 && r->lease_owner == c->to.lease_owner;
 
-    if ((c->set & (RUN_BEAT | RUN_DROP_LEASE)) != 0 && !(is_mine && r->fence == c->to.fence))
+    if ((c->set & RUN_BEAT) != 0 && !(is_mine && r->fence == c->to.fence))
         return false;
     if ((c->set & RUN_TAKE_LEASE) != 0)
         return r->lease_owner == 0 || is_mine || r->lease_beat_ms < c->stale_before_ms;

@@ -82,7 +82,7 @@ unsigned runs_delete(struct store_batch *b, uint64_t broadcast, uint32_t state_m
 #define RUN_TAKE_LEASE    (1u << 8) /* fence + 1, lease_owner and lease_beat; condition: no owner, \
                                        own, or beat before stale_before_ms */
 #define RUN_BEAT          (1u << 9) /* lease_beat; condition: lease_owner and fence equal */
-#define RUN_DROP_LEASE    (1u << 10) /* no owner; condition: lease_owner and fence equal */
+#define RUN_DROP_LEASE    (1u << 10) /* no owner, whoever held it: the next one fences it off */
 #define RUN_ADD_DETAIL    (1u << 11) /* append the JSON object in to.reason_detail to the stored array, in the same
                                         conditional update; when the array would pass 4 KiB it is left as it is */
 
