@@ -13,9 +13,9 @@
 
 /** How output placeholders are written. */
 enum template_mode {
-    TEMPLATE_HTML, /* by place: text and attributes HTML-escaped; after '?' inside an href value
-                      percent-encoded, then HTML-escaped; triple-stash raw */
-    TEMPLATE_TEXT  /* never escaped: subject, preheader source, plain text */
+    TEMPLATE_HTML, /* by place: text and attributes HTML-escaped (without quotes around the value, blanks
+                      too); behind '?' inside an href or src value percent-encoded; triple-stash raw */
+    TEMPLATE_TEXT /* never escaped: subject, preheader source, plain text */
 };
 
 /** A compiled program: immutable, shared by threads. Appends slices, allocates nothing per run but
@@ -41,6 +41,7 @@ struct template_links;
 
 /**
  * Run with `root` as the context (`contact`, `vars`, `unsubscribeUrl`, ...). Appends to `out`.
+ * On failure `out` is as it was before.
  * Errors are deterministic: ERR_INVALID, sub "render_failed", text with line and column.
  */
 int template_render(const struct template *t, const struct value *root,

@@ -1,16 +1,15 @@
 /*
  * Tokens to a program.
  *
- * One pass. Each block tag appends its operation and is put on a stack; {{else}} and {{/x}} write the
- * borders of its branches into it. {{else if y}} opens a block inside the inverse branch that the same
- * {{/x}} closes. A dynamic link is a block too, opened and closed by the marks of the link finder.
+ * One pass over the tokens; template_block keeps the open blocks. A dynamic link is a block too, opened
+ * and closed by the marks of the link finder.
  *
  * Two things are decided here so that the run need not think: which block a block parameter belongs
  * to (the scope chain), and how each value is escaped. Inside a dynamic link the value of the href is
  * being built in plain form, so text loses its character references there and values are written as
  * they are, or percent-encoded in the query; the whole URL is escaped once at the end.
  */
-#include "message/template_program.h"
+#include "message/template_compiler.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,46 +18,14 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "message/html_entity.h"
-#include "message/template_expr.h"
 #include "message/template_helper.h"
-#include "message/template_token.h"
 
-struct open_block {
-    uint32_t op;
-    uint32_t line, column;
-    struct slice name;
-    bool is_link;
-    bool has_else;
-    bool is_chained;             /* opened by {{else if}}: closed with its outer block */
-    bool has_scope;              /* the context differs inside */
-    struct template_scope scope; /* its entry in the chain, if has_scope */
-};
-
-struct compiler {
-    struct template *t;
-    struct slice source;
-    enum template_mode mode;
-    struct template_tokens tokens;
-    const struct template_mark *marks;
-    size_t n_marks, next_mark;
-    struct template_op *ops;
-    size_t n_ops, cap_ops;
-    struct open_block stack[TEMPLATE_NESTING_MAX];
-    size_t depth;
-    bool in_link;
-    struct template_expr_parser parser;
-    struct map_str *path_set;
-    struct slice *paths;
-    size_t n_paths, cap_paths;
-    struct buf scratch;
-    struct err *err;
-};
-
-static int
-fail_at(struct compiler *c, uint32_t line, uint32_t column, const char *what, struct slice name)
+int
+compile_fail(
+    struct compiler *c, uint32_t line, uint32_t column, const char *what, struct slice name)
 {
     return template_error(c->err, "template_syntax", line, column, "%s \"%.*s\"", what,
-        name.n < 60 ? (int)name.n : 60, name.n > 0 ? name.p : "");
+        SLICE_FMT(template_clip(name)));
 }
 
 /* Remember a path that starts at the root context, once, in dotted form. */
@@ -85,8 +52,8 @@ on_root_path(const struct template_path *path, void *arg)
     c->paths[c->n_paths++] = dotted;
 }
 
-static struct template_op *
-op_add(struct compiler *c, enum template_op_kind kind, const struct template_token *token)
+struct template_op *
+compile_op(struct compiler *c, enum template_op_kind kind, const struct template_token *token)
 {
     struct template_op *op;
 
@@ -104,6 +71,15 @@ op_add(struct compiler *c, enum template_op_kind kind, const struct template_tok
     return op;
 }
 
+struct template_expr *
+compile_expr(struct compiler *c, const struct template_expr *expr)
+{
+    struct template_expr *copy = arena_alloc(c->t->arena, sizeof(*copy));
+
+    *copy = *expr;
+    return copy;
+}
+
 static void
 text_emit(struct compiler *c, struct slice text)
 {
@@ -114,183 +90,7 @@ text_emit(struct compiler *c, struct slice text)
         html_entity_decode(text, &c->scratch);
         text = arena_dup(c->t->arena, buf_slice(&c->scratch));
     }
-    op_add(c, OP_TEXT, NULL)->text = text;
-}
-
-/* Put the block of the newest operation on the stack. */
-static struct open_block *
-block_push(struct compiler *c, const struct template_token *token, struct slice name)
-{
-    struct open_block *b;
-
-    if (c->depth == TEMPLATE_NESTING_MAX) {
-        template_error(c->err, "template_syntax", token->line, token->column,
-            "blocks nested deeper than %d", TEMPLATE_NESTING_MAX);
-        return NULL;
-    }
-    b = &c->stack[c->depth++];
-    memset(b, 0, sizeof(*b));
-    b->op = (uint32_t)(c->n_ops - 1);
-    b->line = token->line;
-    b->column = token->column;
-    b->name = name;
-    return b;
-}
-
-static void
-scope_leave(struct compiler *c, struct open_block *b)
-{
-    if (!b->has_scope)
-        return;
-    c->parser.scope = b->scope.outer;
-    b->has_scope = false;
-}
-
-static void
-block_pop(struct compiler *c)
-{
-    struct open_block *b = &c->stack[--c->depth];
-    struct template_op *op = &c->ops[b->op];
-
-    scope_leave(c, b);
-    op->end = (uint32_t)c->n_ops;
-    if (!b->has_else)
-        op->else_at = op->end;
-}
-
-/* Which block operation a tag opens, or -1 for a section over a path. */
-static int
-block_kind(struct slice name)
-{
-    if (slice_eq_str(name, "if"))
-        return OP_IF;
-    if (slice_eq_str(name, "unless"))
-        return OP_UNLESS;
-    if (slice_eq_str(name, "each"))
-        return OP_EACH;
-    if (slice_eq_str(name, "with"))
-        return OP_WITH;
-    return -1;
-}
-
-static struct template_expr *
-expr_keep(struct compiler *c, const struct template_expr *expr)
-{
-    struct template_expr *copy = arena_alloc(c->t->arena, sizeof(*copy));
-
-    *copy = *expr;
-    return copy;
-}
-
-/* The condition or list of a built-in block: its one argument. */
-static int
-block_argument(struct compiler *c, const struct template_token *token,
-    const struct template_phrase *phrase, struct template_op *op)
-{
-    if (phrase->rest.n_args != 1)
-        return template_error(c->err, "template_syntax", token->line, token->column,
-            "#%.*s takes exactly one argument, not %zu", SLICE_FMT(phrase->name),
-            phrase->rest.n_args);
-    if (phrase->n_params > 0 && (op->kind == OP_IF || op->kind == OP_UNLESS))
-        return fail_at(c, token->line, token->column, "there is nothing to name in", phrase->name);
-    op->expr = &phrase->rest.args[0];
-    for (size_t i = 0; i < phrase->rest.n_hash; i++) {
-        if (slice_eq_str(phrase->rest.hash[i].name, "includeZero"))
-            op->include_zero = &phrase->rest.hash[i].value;
-    }
-    return 0;
-}
-
-/* The value of a section: a path, since helpers are not blocks. */
-static int
-section_argument(struct compiler *c, const struct template_token *token,
-    const struct template_phrase *phrase, struct template_op *op)
-{
-    struct template_expr expr;
-
-    if (phrase->head.kind != EXPR_PATH ||
-        (template_phrase_is_name(phrase) && template_helper_find(phrase->name) != NULL))
-        return fail_at(c, token->line, token->column,
-            "only if, unless, each, with and values open a block, not", phrase->name);
-    if (template_phrase_value(&c->parser, phrase, &expr, c->err) != 0)
-        return -1;
-    op->expr = expr_keep(c, &expr);
-    return 0;
-}
-
-static int
-block_open(struct compiler *c, const struct template_token *token, struct slice text,
-    bool is_inverted, bool is_chained)
-{
-    struct template_phrase phrase;
-    struct template_op op = {.line = token->line, .column = token->column};
-    struct open_block *b;
-    int kind;
-
-    if (template_phrase_parse(&c->parser, text, &phrase, c->err) != 0)
-        return -1;
-    kind = template_phrase_is_name(&phrase) ? block_kind(phrase.name) : -1;
-    op.kind = kind < 0 ? OP_SECTION : (uint8_t)kind;
-    op.is_inverted = is_inverted;
-    if (kind >= 0 ? block_argument(c, token, &phrase, &op) != 0
-                  : section_argument(c, token, &phrase, &op) != 0)
-        return -1;
-    *op_add(c, op.kind, token) = op;
-    b = block_push(c, token, phrase.name);
-    if (b == NULL)
-        return -1;
-    b->is_chained = is_chained;
-    if (kind == OP_IF || kind == OP_UNLESS)
-        return 0;
-    b->scope = (struct template_scope){.outer = c->parser.scope,
-        .block = b->op,
-        .params = {phrase.params[0], phrase.params[1]},
-        .n_params = phrase.n_params};
-    b->has_scope = !is_inverted;
-    if (b->has_scope)
-        c->parser.scope = &b->scope;
-    return 0;
-}
-
-static int
-block_else(struct compiler *c, const struct template_token *token)
-{
-    struct open_block *b = c->depth > 0 ? &c->stack[c->depth - 1] : NULL;
-    struct template_op *op;
-
-    if (b == NULL || b->is_link)
-        return template_error(
-            c->err, "template_syntax", token->line, token->column, "else outside of a block");
-    if (b->has_else)
-        return fail_at(c, token->line, token->column, "a second else in", b->name);
-    b->has_else = true;
-    op = &c->ops[b->op];
-    op->else_at = (uint32_t)c->n_ops;
-    if (op->is_inverted && (op->kind == OP_EACH || op->kind == OP_WITH || op->kind == OP_SECTION)) {
-        b->has_scope = true; /* {{^x}} ... {{else}}: the second branch is the one inside x */
-        c->parser.scope = &b->scope;
-    } else {
-        scope_leave(c, b);
-    }
-    return token->text.n > 0 ? block_open(c, token, token->text, false, true) : 0;
-}
-
-static int
-block_close(struct compiler *c, const struct template_token *token)
-{
-    struct open_block *b;
-
-    if (c->depth == 0 || c->stack[c->depth - 1].is_link)
-        return fail_at(c, token->line, token->column, "nothing is open here for", token->text);
-    while (c->stack[c->depth - 1].is_chained)
-        block_pop(c);
-    b = &c->stack[c->depth - 1];
-    if (!slice_eq(b->name, token->text))
-        return template_error(c->err, "template_syntax", token->line, token->column,
-            "\"%.*s\" closes \"%.*s\" of line %u", token->text.n < 60 ? (int)token->text.n : 60,
-            token->text.p, b->name.n < 60 ? (int)b->name.n : 60, b->name.p, b->line);
-    block_pop(c);
-    return 0;
+    compile_op(c, OP_TEXT, NULL)->text = text;
 }
 
 static enum template_escape
@@ -318,18 +118,18 @@ output_emit(struct compiler *c, const struct template_token *token)
     if (template_phrase_parse(&c->parser, token->text, &phrase, c->err) != 0)
         return -1;
     if (phrase.n_params > 0)
-        return fail_at(
+        return compile_fail(
             c, token->line, token->column, "block parameters outside a block in", token->text);
     if (template_phrase_is_name(&phrase) && block_kind(phrase.name) >= 0 &&
         (phrase.rest.n_args > 0 || phrase.rest.n_hash > 0))
-        return fail_at(c, token->line, token->column, "a block needs {{#…}}:", phrase.name);
+        return compile_fail(c, token->line, token->column, "a block needs {{#…}}:", phrase.name);
     if (template_phrase_value(&c->parser, &phrase, &expr, c->err) != 0)
         return -1;
     if (expr.kind == EXPR_CALL && template_helper_is_silent(expr.call.helper))
         return 0;
-    op = op_add(c, OP_OUTPUT, token);
+    op = compile_op(c, OP_OUTPUT, token);
     op->escape = (uint8_t)output_escape(c, token, &expr);
-    op->expr = expr_keep(c, &expr);
+    op->expr = compile_expr(c, &expr);
     return 0;
 }
 
@@ -353,7 +153,7 @@ marks_follow(struct compiler *c, size_t pos, const struct template_token *token)
         if (c->in_link || m->from > pos || m->kind == MARK_LINK_STATIC)
             return 0;
         if (m->kind == MARK_LINK_DYNAMIC) {
-            op = op_add(c, OP_LINK_DYNAMIC, token);
+            op = compile_op(c, OP_LINK_DYNAMIC, token);
             op->ordinal = m->ordinal;
             op->is_tracked = m->is_tracked;
             op->escape = m->is_bare ? ESCAPE_BARE : ESCAPE_HTML;
@@ -365,7 +165,7 @@ marks_follow(struct compiler *c, size_t pos, const struct template_token *token)
                 return 0;
             continue;
         }
-        op_add(c, OP_PIXEL, token);
+        compile_op(c, OP_PIXEL, token);
         c->next_mark++;
     }
     return 0;
@@ -376,7 +176,7 @@ static void
 link_static_emit(
     struct compiler *c, const struct template_mark *m, const struct template_token *token)
 {
-    struct template_op *op = op_add(c, OP_LINK_STATIC, token);
+    struct template_op *op = compile_op(c, OP_LINK_STATIC, token);
 
     op->ordinal = m->ordinal;
     op->text = slice_make(c->source.p + m->from, m->to - m->from);
@@ -464,7 +264,7 @@ compile(struct compiler *c)
     if (c->depth > 0) {
         const struct open_block *b = &c->stack[c->depth - 1];
 
-        return fail_at(c, b->line, b->column, "this block is never closed:", b->name);
+        return compile_fail(c, b->line, b->column, "this block is never closed:", b->name);
     }
     return 0;
 }

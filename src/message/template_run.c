@@ -289,5 +289,8 @@ template_render(const struct template *t, const struct value *root,
         .line = 1,
         .column = 1};
 
-    return run_range(&run, &frame, 0, (uint32_t)t->n_ops, err);
+    if (run_range(&run, &frame, 0, (uint32_t)t->n_ops, err) == 0)
+        return 0;
+    out->n = run.out_max - max; /* what was there before */
+    return -1;
 }

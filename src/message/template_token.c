@@ -17,6 +17,8 @@
 
 #include "base/mem.h"
 
+#define CLIP_BYTES 60
+
 struct scanner {
     struct slice source;
     struct template_tokens *tokens;
@@ -31,6 +33,17 @@ struct tag_shape {
     size_t inner_from, inner_to, to;
     bool trims_before, trims_after;
 };
+
+struct slice
+template_clip(struct slice name)
+{
+    if (name.n > CLIP_BYTES) {
+        name.n = CLIP_BYTES;
+        while (name.n > 0 && ((unsigned char)name.p[name.n] & 0xC0) == 0x80)
+            name.n--;
+    }
+    return name;
+}
 
 int
 template_error(

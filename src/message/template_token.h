@@ -60,6 +60,9 @@ void template_tokens_place(struct slice source, struct template_tokens *tokens);
  * closed. `is_comment_r` may be NULL. */
 size_t template_tag_end(struct slice source, size_t open, bool *is_comment_r);
 
+/** The start of a name for a message: at most 60 bytes, whole characters. */
+struct slice template_clip(struct slice name);
+
 /** ERR_INVALID with "line L, column C: " before the text. Returns -1. */
 int template_error(struct err *err, const char *sub, uint32_t line, uint32_t column,
     const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -294,6 +294,17 @@ START_TEST(compile_faults_name_the_place)
             "line 1, column 1: #if takes exactly one argument"},
         {"{{if a b c}}", "template_syntax", "line 1, column 1: a block needs"},
         {"{{shout name}}", "template_syntax", "line 1, column 1: missing helper \"shout\""},
+        {"{{"
+         "shout\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+         "\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+         "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+         "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 1}}",
+            "template_syntax",
+            "line 1, column 1: missing helper "
+            "\"shout\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+            "\xa4"
+            "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+            "\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\""},
         {"{{name x=1}}", "template_syntax", "line 1, column 1: missing helper \"name\""},
         {"{{upper (shout name)}}", "template_syntax",
             "line 1, column 1: a sub-expression that calls no"},
