@@ -136,14 +136,13 @@ struct json_writer *api_details(struct api_call *c);
 /** Has the actor this scope? API_ADMIN has all. */
 bool api_actor_may(const struct api_actor *a, uint32_t scope);
 
-#define API_TEST_CONTACTS 1u   /* guarded: test contacts only */
-#define API_CREATES_MAIL  2u   /* honours Idempotency-Key */
-#define API_RAW_BODY      4u   /* body is not JSON; limit in route->max_body */
-#define API_OWNER_ONLY    8u   /* control socket, tool in process, or scope admin */
-#define API_LONG_POLL     16u  /* may ask to be called again; at most ten at a time per actor */
-#define API_INLINE        32u  /* runs in the loop: no store, under a millisecond */
-#define API_LOOPBACK      64u  /* no token needed from this machine */
-#define API_PUBLIC        128u /* no token needed at all */
+#define API_TEST_CONTACTS 1u  /* guarded: test contacts only */
+#define API_CREATES_MAIL  2u  /* honours Idempotency-Key */
+#define API_RAW_BODY      4u  /* body is not JSON; limit in route->max_body */
+#define API_OWNER_ONLY    8u  /* control socket, tool in process, or scope admin */
+#define API_LONG_POLL     16u /* may ask to be called again; at most ten at a time per actor */
+#define API_INLINE        32u /* runs in the loop: no store, under a millisecond */
+#define API_LOOPBACK      64u /* no token needed from this machine */
 
 /** Returns 0 with the answer written, or -1 with `err`: code and sub-code map to HTTP status and
  * error word (api/error.h), members written through api_details() come along. */

@@ -111,8 +111,7 @@ known_by_place(const struct http_request *r, const struct api_route *route, stru
         api_actor_owner(actor, API_VIA_SOCKET);
         return true;
     }
-    if ((route->flags & API_PUBLIC) != 0 ||
-        ((route->flags & API_LOOPBACK) != 0 && http_request_is_loopback(r))) {
+    if ((route->flags & API_LOOPBACK) != 0 && http_request_is_loopback(r)) {
         *actor = (struct api_actor){.scopes = 0, .via = API_VIA_LOOPBACK};
         snprintf(actor->label, sizeof actor->label, "anonymous");
         return true;

@@ -135,10 +135,6 @@ write_operation(struct json_writer *w, const struct api_route *r)
     method[n] = '\0';
     jw_obj(w, method);
     jw_cstr(w, "summary", r->summary);
-    if ((r->flags & API_PUBLIC) != 0) {
-        jw_arr(w, "security");
-        jw_end_arr(w);
-    }
     if (scope != NULL)
         jw_cstr(w, "x-scope", scope);
     if ((r->flags & API_TEST_CONTACTS) != 0)

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "loop/loop.h"
 
 /*
@@ -70,6 +71,7 @@ conn_open(struct http_server *s, struct MHD_Connection *conn)
     }
     list_init(&r->node);
     http_conn_set_phase(r, HTTP_IDLE);
+    metric_set(s->connections, (int64_t)++s->n_connections);
     return r;
 }
 
@@ -88,6 +90,7 @@ http_conn_notify(void *arg, struct MHD_Connection *conn, void **socket_context,
     list_del(&r->node);
     /* At its connection limit the library stops listening, and only its next run starts again. */
     r->server->is_ready = true;
+    metric_set(r->server->connections, (int64_t)--r->server->n_connections);
     mem_free(r);
     *socket_context = NULL;
 }
@@ -116,6 +119,7 @@ http_conn_target(void *arg, const char *uri, struct MHD_Connection *conn)
 static enum MHD_Result
 refuse_now(struct http_request *r, unsigned status, const char *code, const char *text)
 {
+    metric_add(r->server->refused, 1);
     r->must_close = true;
     http_respond_error(r, status, code, text);
     return http_response_queue(r);
@@ -148,6 +152,7 @@ on_head(struct http_request *r, const char *method, const char *version)
     struct err err = {0};
     unsigned status;
 
+    metric_add(r->server->requests, 1);
     r->method = slice_str(method);
     if ((status = http_guard_check(r, method, version, &code, &text)) != 0)
         return refuse_now(r, status, code, text);
@@ -262,7 +267,9 @@ http_conn_sweep(struct http_server *s)
     {
         struct http_request *r = LIST_ENTRY(node, struct http_request, node);
 
-        if (now - r->since_ms > r->deadline_ms)
+        if (now - r->since_ms > r->deadline_ms) {
+            metric_add(s->late, 1);
             shutdown(r->fd, SHUT_RDWR);
+        }
     }
 }

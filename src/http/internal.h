@@ -18,6 +18,8 @@
 
 /* Shared by the files of http/ only. */
 
+struct metric;
+
 /** Request line and headers together. A good part of the connection's pool must stay free for the
  * head of the answer. */
 #define HTTP_HEAD_BYTES 6144
@@ -97,7 +99,8 @@ struct http_server {
     struct list working; /* DECIDING and WORK: with a handler */
     struct list answering;
     struct loop_timer *sweep;
-    size_t n_in_work;
+    size_t n_in_work, n_connections;
+    struct metric *requests, *refused, *late, *connections;
 };
 
 /* listen.c */

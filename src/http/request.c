@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/rand.h"
 #include "loop/loop.h"
 
@@ -216,6 +217,7 @@ on_deadline(void *arg)
     struct http_request *r = arg;
 
     r->timer = NULL;
+    metric_add(r->server->late, 1);
     log_warn(&(struct log_ctx){.request = http_request_id(r)}, "http.deadline", "after_ms=%lld",
         (long long)r->deadline_ms);
     http_request_cancel(r);

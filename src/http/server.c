@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "loop/loop.h"
 
 /*
@@ -29,7 +30,7 @@
 #define MIN_IDLE_MS   1000
 #define DEFAULT_CONNS 1024
 
-static void
+__attribute__((format(printf, 2, 0))) static void
 on_log(void *arg, const char *fmt, va_list ap)
 {
     char line[256];
@@ -98,6 +99,19 @@ on_sweep(void *arg)
 
     http_conn_sweep(s);
     s->sweep = loop_timer_start(s->loop, SWEEP_MS, on_sweep, s);
+}
+
+static void
+register_metrics(struct http_server *s)
+{
+    const char *labels = s->unix_path != NULL ? "listener=\"control\"" : "listener=\"tcp\"";
+
+    s->requests = metric_counter("mailshot_http_requests_total", "Requests read.", labels);
+    s->refused = metric_counter(
+        "mailshot_http_refused_total", "Requests refused for their form or framing.", labels);
+    s->late = metric_counter("mailshot_http_late_total",
+        "Requests that were not answered, or not sent, within their deadline.", labels);
+    s->connections = metric_gauge("mailshot_http_connections", "Connections open.", labels);
 }
 
 static struct MHD_Daemon *
@@ -175,6 +189,7 @@ http_server_start(struct loop *l, const struct http_server_args *args,
         err_set(err, ERR_INTERNAL, "the HTTP library did not start");
         goto fail;
     }
+    register_metrics(s);
     info = MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD);
     s->watch = loop_fd_add(l, info->epoll_fd, LOOP_READ, on_ready, s);
     loop_hook_add(l, hook_timeout, hook_run, s);

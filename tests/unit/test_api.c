@@ -700,7 +700,7 @@ START_TEST(description_equals_table)
     json_free(&j);
     api_world_expect(&a, 200, NULL);
 
-    api_world_call(&w, "GET", "/openapi.json", NULL, "", NULL, &a);
+    api_world_call(&w, "GET", "/openapi.json", token, "", NULL, &a);
     j = json_parse(buf_slice(&a.body), 0, 0, NULL);
     ck_assert_ptr_nonnull(j);
     ck_assert(slice_eq_str(json_str(json_get(j, "openapi")), "3.1.0"));
