@@ -203,7 +203,7 @@ add_grouping(struct store_batch *b, enum store_op_kind kind, const char *coll,
     err_clear(&err);
     op->path = arena_strdup(b->arena, path);
     op->limit = limit;
-    if (filter_check_path(path, &err) != 0)
+    if (filter_check_plain_path(path, &err) != 0)
         refuse(b, &err);
     set_filter(b, op, filter);
     return b->n_ops - 1;

@@ -26,12 +26,39 @@ struct update;
  * batch's arena.
  */
 enum store_op_kind {
-    OP_FIND, OP_COUNT, OP_DISTINCT, OP_GROUP_COUNT, OP_INSERT, OP_UPDATE, OP_DELETE,
-    OP_RUNS_CREATE, OP_RUNS_GET, OP_RUNS_LIST, OP_RUNS_DUE, OP_RUNS_DELETE, OP_RUNS_CHANGE, OP_RUNS_RECOUNT, OP_RUNS_CORRECT,
-    OP_SENDS_PLAN, OP_SENDS_ONEOFF, OP_SENDS_DUE, OP_SENDS_GROUPS, OP_SENDS_GET, OP_SENDS_COMMIT,
-    OP_SENDS_SETTLE, OP_SENDS_FEEDBACK, OP_SENDS_RECOVER, OP_SENDS_REQUEUE, OP_SENDS_RESOLVE,
-    OP_SENDS_LIST, OP_SENDS_EXCLUSIONS, OP_SENDS_DETAIL,
-    OP_INSTANCES_START, OP_INSTANCES_BEAT, OP_INSTANCES_LIST, OP_INSTANCES_ADOPT,
+    OP_FIND,
+    OP_COUNT,
+    OP_DISTINCT,
+    OP_GROUP_COUNT,
+    OP_INSERT,
+    OP_UPDATE,
+    OP_DELETE,
+    OP_RUNS_CREATE,
+    OP_RUNS_GET,
+    OP_RUNS_LIST,
+    OP_RUNS_DUE,
+    OP_RUNS_DELETE,
+    OP_RUNS_CHANGE,
+    OP_RUNS_RECOUNT,
+    OP_RUNS_CORRECT,
+    OP_SENDS_PLAN,
+    OP_SENDS_ONEOFF,
+    OP_SENDS_DUE,
+    OP_SENDS_GROUPS,
+    OP_SENDS_GET,
+    OP_SENDS_COMMIT,
+    OP_SENDS_SETTLE,
+    OP_SENDS_FEEDBACK,
+    OP_SENDS_RECOVER,
+    OP_SENDS_REQUEUE,
+    OP_SENDS_RESOLVE,
+    OP_SENDS_LIST,
+    OP_SENDS_EXCLUSIONS,
+    OP_SENDS_DETAIL,
+    OP_INSTANCES_START,
+    OP_INSTANCES_BEAT,
+    OP_INSTANCES_LIST,
+    OP_INSTANCES_ADOPT,
     OP_KINDS
 };
 
@@ -64,16 +91,57 @@ struct store_op {
 };
 
 /* Operands of typed operations with loose arguments. */
-struct runs_list_args { uint32_t state_mask; uint64_t after; unsigned limit; };
-struct runs_key_args { uint64_t broadcast; uint32_t state_mask; int64_t now_ms; unsigned limit; };
-struct runs_correct_args { uint64_t broadcast; struct run_counters delta; };
-struct sends_due_args { uint64_t group; int64_t after_due_ms; uint64_t after_id; int64_t now_ms; unsigned n; };
-struct sends_ids_args { uint64_t broadcast; const uint64_t *ids; size_t n; enum send_state to; int64_t now_ms; };
-struct sends_oneoff_args { struct send_row row; struct slice content; };
-struct sends_settle_args { const struct sends_settle *s; size_t n; };
-struct sends_feedback_args { const struct sends_feedback *f; size_t n; };
-struct sends_excl_args { uint64_t broadcast; enum exclusion_reason reason; uint64_t after; unsigned limit; };
-struct instances_adopt_args { unsigned number; uint64_t incarnation; };
+struct runs_list_args {
+    uint32_t state_mask;
+    uint64_t after;
+    unsigned limit;
+};
+struct runs_key_args {
+    uint64_t broadcast;
+    uint32_t state_mask;
+    int64_t now_ms;
+    unsigned limit;
+};
+struct runs_correct_args {
+    uint64_t broadcast;
+    struct run_counters delta;
+};
+struct sends_due_args {
+    uint64_t group;
+    int64_t after_due_ms;
+    uint64_t after_id;
+    int64_t now_ms;
+    unsigned n;
+};
+struct sends_ids_args {
+    uint64_t broadcast;
+    const uint64_t *ids;
+    size_t n;
+    enum send_state to;
+    int64_t now_ms;
+};
+struct sends_oneoff_args {
+    struct send_row row;
+    struct slice content;
+};
+struct sends_settle_args {
+    const struct sends_settle *s;
+    size_t n;
+};
+struct sends_feedback_args {
+    const struct sends_feedback *f;
+    size_t n;
+};
+struct sends_excl_args {
+    uint64_t broadcast;
+    enum exclusion_reason reason;
+    uint64_t after;
+    unsigned limit;
+};
+struct instances_adopt_args {
+    unsigned number;
+    uint64_t incarnation;
+};
 
 struct store_batch {
     struct store *st;
@@ -110,7 +178,8 @@ struct store_op *store_batch_add(struct store_batch *b, enum store_op_kind kind,
 
 struct store_driver {
     const char *name;
-    int (*open)(struct store *st, const struct store_open_args *args, void **impl_r, struct err *err);
+    int (*open)(
+        struct store *st, const struct store_open_args *args, void **impl_r, struct err *err);
     void (*close)(void **impl);
     /** Look whether open() would accept what is there; changes nothing. */
     int (*probe)(const struct schema *schema, const struct store_open_args *args, struct err *err);

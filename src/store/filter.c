@@ -54,6 +54,22 @@ filter_check_path(const char *path, struct err *err)
     return filter_path_parse(path, &parsed, err);
 }
 
+int
+filter_check_plain_path(const char *path, struct err *err)
+{
+    struct filter_path parsed;
+    uint64_t number;
+
+    if (filter_path_parse(path, &parsed, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < parsed.n_parts; i++) {
+        if (slice_u64(parsed.parts[i], &number))
+            return err_sub(
+                err, ERR_INVALID, "invalid_path", "path \"%.100s\" holds a number", path);
+    }
+    return 0;
+}
+
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 static struct filter *
@@ -364,7 +380,8 @@ check_keys(const bson_t *keys, bool with_minus, unsigned max, const char *what, 
 
         if (++n > max)
             return err_sub(err, ERR_INVALID, "invalid_find", "%s: more than %u fields", what, max);
-        if (filter_check_path(bson_iter_key(&it), err) != 0)
+        if ((with_minus ? filter_check_plain_path : filter_check_path)(bson_iter_key(&it), err) !=
+            0)
             return -1;
         if (!value_int(&it, &v) || (v != 1 && !(with_minus && v == -1)))
             return err_sub(err, ERR_INVALID, "invalid_find", "%s: bad value for \"%.60s\"", what,

@@ -45,8 +45,8 @@ struct filter_value {
 
 struct filter {
     enum filter_op op;
-    const struct filter_path *path; /* of a comparison */
-    bson_iter_t value;              /* EQ, LT, LTE, GT, GTE */
+    const struct filter_path *path;    /* of a comparison */
+    bson_iter_t value;                 /* EQ, LT, LTE, GT, GTE */
     const struct filter_value *values; /* IN, in value order */
     size_t n_values;
     const struct filter **kids; /* AND, OR, NOR; NOT has one */
@@ -67,6 +67,9 @@ bool filter_match_value(const struct filter *f, const bson_iter_t *v);
 /** Split a dotted path. ERR_INVALID: empty part, '$' at the start of a part, too long, too deep. */
 int filter_path_parse(const char *text, struct filter_path *path_r, struct err *err);
 int filter_check_path(const char *path, struct err *err);
+/** As above, for sorts and groupings: no part may be a number. What a sort would see behind an array's
+ * number depends on the other elements, so nobody could say. */
+int filter_check_plain_path(const char *path, struct err *err);
 /** Check sort, projection and keyset position of a find. */
 int filter_check_find(const struct store_find *find, struct err *err);
 /** Check a document to be stored: types, depth, size, field names, `_id` an int64. */

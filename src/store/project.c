@@ -172,18 +172,10 @@ walk_array(const struct path_walk *w, const bson_iter_t *array, unsigned part)
     if (!bson_iter_recurse(array, &it))
         return;
     while (bson_iter_next(&it)) {
-        bool is_here = slice_eq_str(w->path->parts[part], bson_iter_key(&it));
-        bool is_last = part + 1 == w->path->n_parts;
-
-        if (is_here && is_last) {
-            walk_leaf(w, &it);
-        } else if (is_here && BSON_ITER_HOLDS_ARRAY(&it)) {
-            walk_array(w, &it, part + 1);
-        } else if (BSON_ITER_HOLDS_DOCUMENT(&it) && bson_iter_recurse(&it, &sub)) {
-            walk_doc(w, sub, is_here ? part + 1 : part);
-        } else if (w->is_sort) {
+        if (BSON_ITER_HOLDS_DOCUMENT(&it) && bson_iter_recurse(&it, &sub))
+            walk_doc(w, sub, part);
+        else if (w->is_sort)
             w->fn(NULL, w->arg);
-        }
     }
 }
 

@@ -16,7 +16,8 @@ const struct projection *projection_compile(const bson_t *fields, struct arena *
 struct slice projection_apply(const struct projection *p, const bson_t *doc, struct arena *a);
 
 /**
- * The values a path leads to, for grouping: through documents, and through arrays element by element.
+ * The values a path without numbers leads to, for grouping: through documents, and through arrays
+ * element by element.
  * A trailing array gives its elements when `is_expanded`, else itself. `fn` gets NULL when the path
  * leads nowhere.
  */

@@ -242,20 +242,31 @@ blocked(struct applying *ap, const struct change *ch)
 
 /* Append to `t` under a name that is not there; an array is filled up with nulls. */
 static struct tree *
-add_child(struct applying *ap, const struct change *ch, struct tree *t, struct slice name,
-    struct tree *child)
+add_child(struct applying *ap, struct tree *t, struct slice name, struct tree *child)
 {
     unsigned number;
 
-    if (t->kind == TREE_ARRAY) {
-        if (!tree_is_number(name, &number)) {
-            blocked(ap, ch);
-            return NULL;
-        }
+    if (t->kind == TREE_ARRAY && tree_is_number(name, &number)) {
         while (t->n < number)
             tree_append(t, SLICE_NONE, tree_null(ap->a));
     }
     return tree_append(t, name, child);
+}
+
+/* What becomes of a path that leads through a scalar, or by name into an array: nothing for $unset,
+ * which finds nothing to remove there, an error for the others. */
+static int
+no_way(struct applying *ap, const struct change *ch)
+{
+    return ch->op == CHANGE_UNSET ? 0 : blocked(ap, ch);
+}
+
+static bool
+takes_name(const struct tree *t, struct slice name)
+{
+    unsigned number;
+
+    return t->kind != TREE_ARRAY || tree_is_number(name, &number);
 }
 
 /* The container that holds the last part of the path. 1 = found, 0 = not there, -1 = error. With
@@ -267,31 +278,45 @@ find_parent(struct applying *ap, const struct change *ch, struct tree *root, boo
     struct tree *t = root;
 
     for (unsigned i = 0; i + 1 < ch->path.n_parts; i++) {
-        struct tree *child = tree_child(t, ch->path.parts[i]);
+        struct slice name = ch->path.parts[i];
+        struct tree *child;
 
-        if (child == NULL) {
+        if (!takes_name(t, name))
+            return no_way(ap, ch);
+        if ((child = tree_child(t, name)) == NULL) {
             if (!create)
                 return 0;
-            child = add_child(ap, ch, t, ch->path.parts[i], tree_new(TREE_DOC, ap->a));
-            if (child == NULL)
-                return -1;
+            child = add_child(ap, t, name, tree_new(TREE_DOC, ap->a));
         }
         if (!tree_open(child, ap->a))
-            return create ? blocked(ap, ch) : 0;
+            return no_way(ap, ch);
         t = child;
     }
     *parent_r = t;
-    return 1;
+    return takes_name(t, ch->path.parts[ch->path.n_parts - 1]) ? 1 : no_way(ap, ch);
 }
 
-static int
+static void
 put(struct applying *ap, const struct change *ch, struct tree *parent, struct tree *old,
     struct tree *new)
 {
     if (old != NULL)
         tree_replace(parent, old, new);
-    else if (add_child(ap, ch, parent, ch->path.parts[ch->path.n_parts - 1], new) == NULL)
-        return -1;
+    else
+        add_child(ap, parent, ch->path.parts[ch->path.n_parts - 1], new);
+}
+
+static int
+inc_double(struct applying *ap, const struct change *ch, struct tree *parent, struct tree *old,
+    const bson_iter_t *v)
+{
+    double d = bson_iter_as_double(v) + bson_iter_as_double(&ch->value);
+
+    if (isnan(d))
+        return err_sub(
+            ap->err, ERR_INVALID, "not_a_number", "$inc: \"%.100s\" would be NaN", ch->path.text);
+    if (!BSON_ITER_HOLDS_DOUBLE(v) || d != bson_iter_double(v)) /* -0.0 + 0 changes nothing */
+        put(ap, ch, parent, old, tree_double(d, ap->a));
     return 0;
 }
 
@@ -299,30 +324,26 @@ static int
 apply_inc(struct applying *ap, const struct change *ch, struct tree *parent, struct tree *old)
 {
     bson_iter_t v;
-    int64_t i, j, sum;
+    int64_t sum;
 
-    if (old == NULL)
-        return put(ap, ch, parent, NULL, tree_from_value(&ch->value, ap->a));
+    if (old == NULL) {
+        put(ap, ch, parent, NULL, tree_from_value(&ch->value, ap->a));
+        return 0;
+    }
     v = tree_value(old, ap->a);
     if (value_rank(&v) != VALUE_RANK_NUMBER)
         return err_sub(
             ap->err, ERR_INVALID, "not_a_number", "$inc: \"%.100s\" is no number", ch->path.text);
-    if (BSON_ITER_HOLDS_DOUBLE(&v) || BSON_ITER_HOLDS_DOUBLE(&ch->value)) {
-        double d = bson_iter_as_double(&v) + bson_iter_as_double(&ch->value);
-
-        if (isnan(d))
-            return err_sub(ap->err, ERR_INVALID, "not_a_number", "$inc: \"%.100s\" would be NaN",
-                ch->path.text);
-        return put(ap, ch, parent, old, tree_double(d, ap->a));
-    }
-    i = bson_iter_as_int64(&v);
-    j = bson_iter_as_int64(&ch->value);
-    if (__builtin_add_overflow(i, j, &sum))
+    if (BSON_ITER_HOLDS_DOUBLE(&v) || BSON_ITER_HOLDS_DOUBLE(&ch->value))
+        return inc_double(ap, ch, parent, old, &v);
+    if (__builtin_add_overflow(bson_iter_as_int64(&v), bson_iter_as_int64(&ch->value), &sum))
         return err_sub(
             ap->err, ERR_INVALID, "number_overflow", "$inc: \"%.100s\" overflows", ch->path.text);
     if (BSON_ITER_HOLDS_INT32(&v) && BSON_ITER_HOLDS_INT32(&ch->value) && sum == (int32_t)sum)
-        return put(ap, ch, parent, old, tree_int32((int32_t)sum, ap->a));
-    return put(ap, ch, parent, old, tree_int64(sum, ap->a));
+        put(ap, ch, parent, old, tree_int32((int32_t)sum, ap->a));
+    else
+        put(ap, ch, parent, old, tree_int64(sum, ap->a));
+    return 0;
 }
 
 static int
@@ -335,7 +356,8 @@ apply_extreme(struct applying *ap, const struct change *ch, struct tree *parent,
         if (ch->op == CHANGE_MIN ? c >= 0 : c <= 0)
             return 0;
     }
-    return put(ap, ch, parent, old, tree_from_value(&ch->value, ap->a));
+    put(ap, ch, parent, old, tree_from_value(&ch->value, ap->a));
+    return 0;
 }
 
 static bool
@@ -392,8 +414,7 @@ apply_add(struct applying *ap, const struct change *ch, struct tree *parent, str
 
     if (array == NULL) {
         array = tree_new(TREE_ARRAY, ap->a);
-        if (put(ap, ch, parent, NULL, array) != 0)
-            return -1;
+        put(ap, ch, parent, NULL, array);
     } else if (!tree_open(array, ap->a) || array->kind != TREE_ARRAY) {
         return err_sub(
             ap->err, ERR_INVALID, "not_an_array", "\"%.100s\" is no array", ch->path.text);
@@ -467,7 +488,9 @@ apply_change(struct applying *ap, const struct change *ch, struct tree *root)
         return 0;
     switch (ch->op) {
     case CHANGE_SET:
-    case CHANGE_SET_ON_INSERT: return put(ap, ch, parent, old, tree_from_value(&ch->value, ap->a));
+    case CHANGE_SET_ON_INSERT:
+        put(ap, ch, parent, old, tree_from_value(&ch->value, ap->a));
+        return 0;
     case CHANGE_UNSET: apply_unset(ap, parent, old); return 0;
     case CHANGE_INC: return apply_inc(ap, ch, parent, old);
     case CHANGE_MIN:

@@ -131,7 +131,7 @@ static const struct order_case orders[] = {
     {"{'a': -1}", "8,7,17,11,12,18,10,9,6,14,15,3,2,1,16,4,5,13"},
     {"{'_id': -1}", "18,17,16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1"},
     {"{'s': 1, '_id': -1}", "18,15,14,13,12,11,10,9,8,7,6,5,4,16,1,3,2,17"},
-    {"{'b.c': 1, 'a': -1}", "8,7,17,11,12,18,10,9,14,15,3,2,1,16,4,6,5,13"},
+    {"{'b.c': 1, 's': -1}", "17,2,3,1,16,4,7,8,9,10,11,12,14,15,18,5,6,13"},
 };
 
 START_TEST(sorts_order)
@@ -356,6 +356,28 @@ START_TEST(foreign_language_is_refused)
 }
 END_TEST
 
+START_TEST(foreign_sorts_are_refused)
+{
+    static const char *const sorts[] = {"{'a': 2}", "{'a': 'x'}", "{'a.0': 1}", "{'a..b': 1}",
+        "{'$a': 1}", "{'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1}"};
+    struct store *st = contract_open(&contract_drivers[_i]);
+
+    for (size_t i = 0; i < sizeof sorts / sizeof sorts[0]; i++) {
+        struct store_batch *b = store_batch_create(st, STORE_URGENT);
+        bson_t *sort = docs_json(sorts[i]);
+        struct store_find find = {.sort = sort};
+        struct err err;
+
+        store_find(b, "imports", STORE_SCAN, NULL, &find);
+        ck_assert_msg(store_run(b, &err) == -1, "%s", sorts[i]);
+        ck_assert_int_eq(err.code, ERR_INVALID);
+        bson_destroy(sort);
+        store_batch_free(&b);
+    }
+    contract_close(&st);
+}
+END_TEST
+
 START_TEST(access_is_held)
 {
     struct store *st = contract_open(&contract_drivers[_i]);
@@ -442,6 +464,7 @@ main(void)
     tcase_add_loop_test(tc, projections_cut, 0, contract_n_drivers);
     tcase_add_loop_test(tc, indexes_agree, 0, contract_n_drivers);
     tcase_add_loop_test(tc, foreign_language_is_refused, 0, contract_n_drivers);
+    tcase_add_loop_test(tc, foreign_sorts_are_refused, 0, contract_n_drivers);
     tcase_add_loop_test(tc, access_is_held, 0, contract_n_drivers);
     tcase_add_loop_test(tc, groups_count, 0, contract_n_drivers);
     suite_add_tcase(suite, tc);

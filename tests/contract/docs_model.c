@@ -354,18 +354,16 @@ list_from_array(const struct model_value *array, const char *path, bool for_sort
         const struct model_value *e = array->kids[i];
         bool is_here = is_number && i == at;
 
-        if (!for_sort && e->type == MODEL_DOC)
+        if (e->type == MODEL_DOC)
             list_values(e, path, for_sort, out);
+        else if (for_sort) /* whose paths hold no numbers */
+            found_add(out, NULL);
         if (is_here && rest == NULL)
             found_add(out, e);
         else if (is_here && e->type == MODEL_DOC)
             list_values(e, rest, for_sort, out);
         else if (is_here && e->type == MODEL_ARRAY)
             list_from_array(e, rest, for_sort, out);
-        else if (for_sort && e->type == MODEL_DOC)
-            list_values(e, path, for_sort, out);
-        else if (for_sort)
-            found_add(out, NULL);
     }
 }
 
@@ -537,7 +535,7 @@ changed(struct arena *a, const struct model_change *ch, struct model_value *old)
             out->type = MODEL_DOUBLE;
             out->d = (old->type == MODEL_DOUBLE ? old->d : (double)old->i) +
                      (v->type == MODEL_DOUBLE ? v->d : (double)v->i);
-            return out;
+            return old->type == MODEL_DOUBLE && out->d == old->d ? old : out;
         }
         if (__builtin_add_overflow(old->i, v->i, &out->i))
             return NULL;
@@ -582,7 +580,7 @@ change_in(struct arena *a, const struct model_change *ch, struct model_value *in
 
     if (in->type == MODEL_ARRAY) {
         if (!is_index(word, &at))
-            return is_removal;
+            return ch->op == MODEL_UNSET;
     } else {
         while (at < in->n_kids && strcmp(in->names[at], word) != 0)
             at++;
@@ -592,7 +590,7 @@ change_in(struct arena *a, const struct model_change *ch, struct model_value *in
         return true;
     if (rest != NULL) {
         if (old != NULL && old->type != MODEL_DOC && old->type != MODEL_ARRAY)
-            return is_removal;
+            return ch->op == MODEL_UNSET;
         new = old != NULL ? old : model_new(a, MODEL_DOC);
         if (!change_in(a, ch, new, rest))
             return false;

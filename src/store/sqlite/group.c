@@ -1,7 +1,7 @@
 /*
- * Running batches. A reading batch gets one snapshot. Writing batches share a transaction: each runs
- * in a savepoint of its own, so one that fails leaves the others alone, and none is completed before
- * the commit has returned.
+ * Running batches. A reading batch gets one snapshot. Writing batches share a transaction: each but
+ * the first runs in a savepoint of its own, so one that fails leaves the others alone, and none is
+ * completed before the commit has returned.
  *
  * When the transaction as a whole is lost (no room, I/O error) its batches are run again, one by one
  * and in their order: a small urgent one may well fit where the group did not. What fails alone is
@@ -105,6 +105,23 @@ run_in_savepoint(struct sq_store *s, struct store_batch *b)
     return !sqlite3_get_autocommit(c->db);
 }
 
+/* The first batch of a group needs no savepoint: to undo it is to undo the transaction, which holds
+ * nothing else yet. That saves a copy of every page it changes (a seventh of the cost of planning).
+ * False when the whole transaction is gone. */
+static bool
+run_first(struct sq_store *s, struct store_batch *b)
+{
+    struct sq_conn *c = &s->wconn;
+    struct err err;
+
+    if (!sq_writer_has_room(s, b) || sq_batch_run_ops(c, b) == 0)
+        return true;
+    if (sqlite3_get_autocommit(c->db)) /* SQLite undid everything by itself */
+        return false;
+    end_quietly(c, "ROLLBACK");
+    return exec_fixed(c, "BEGIN IMMEDIATE", &err) == 0;
+}
+
 static bool
 is_no_room(const struct err *err)
 {
@@ -156,7 +173,7 @@ fill_group(struct sq_store *s, struct sq_queue *group, struct err *err)
 
     for (;;) {
         n_ops += b->n_ops;
-        if (!run_in_savepoint(s, b)) {
+        if (b == group->head ? !run_first(s, b) : !run_in_savepoint(s, b)) {
             *err = b->err;
             return false;
         }
