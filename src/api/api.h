@@ -180,6 +180,7 @@ struct api_env {
     size_t n_test_contacts;
     int64_t started_at_ms;
     unsigned tick_interval_s;
+    unsigned n_workers; /* threads that run handlers; 0 = 4 */
 };
 
 #endif

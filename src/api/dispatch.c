@@ -47,7 +47,8 @@ api_create(struct loop *l, struct api_env *env, const struct api_route *const *g
     a->env = env;
     a->table = api_table_create(groups);
     a->auth = api_auth_create();
-    a->workers = workers_create(l, "api", WORKERS, QUEUE_LIMIT);
+    a->workers =
+        workers_create(l, "api", env->n_workers > 0 ? env->n_workers : WORKERS, QUEUE_LIMIT);
     a->polls = map_str_create();
     list_init(&a->jobs);
     a->duration = metric_histogram_us("mailshot_api_seconds", "Time to answer an API call.", NULL);
@@ -298,6 +299,15 @@ on_again(void *arg)
 }
 
 static void
+job_stop_waiting(struct api_job *job)
+{
+    struct err err = {0};
+
+    err_sub(&err, ERR_TEMP, "stopping", "the daemon is stopping");
+    job_fail(job, &err);
+}
+
+static void
 done_call(void *arg)
 {
     struct api_job *job = arg;
@@ -308,6 +318,10 @@ done_call(void *arg)
         return;
     }
     if (job->call.again_ms > 0 && job->is_poll) {
+        if (job->api->is_stopping) {
+            job_stop_waiting(job);
+            return;
+        }
         job->timer = loop_timer_start(job->api->loop, job->call.again_ms, on_again, job);
         return;
     }
@@ -351,4 +365,17 @@ api_http_body(struct http_request *r, void *arg)
         return;
     }
     job_submit(job, run_call, done_call);
+}
+
+void
+api_quiesce(struct api *a)
+{
+    a->is_stopping = true;
+    LIST_EACH(node, tmp, &a->jobs)
+    {
+        struct api_job *job = LIST_ENTRY(node, struct api_job, node);
+
+        if (job->timer != NULL)
+            job_stop_waiting(job);
+    }
 }

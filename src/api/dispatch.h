@@ -14,6 +14,8 @@ struct http_request;
  * here. `groups` as in api_table_create().
  */
 struct api *api_create(struct loop *l, struct api_env *env, const struct api_route *const *groups);
+/** The daemon is stopping: long polls that wait are answered 503 at once, and new ones do not wait. */
+void api_quiesce(struct api *a);
 /** After http_server_free() of every server that uses it, from the loop thread. */
 void api_free(struct api **a);
 

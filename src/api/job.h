@@ -29,6 +29,7 @@ struct api {
     struct workers *workers;
     struct map_str *polls; /* actor → number of its long polls, as a pointer */
     struct list jobs;
+    bool is_stopping;
     struct metric *duration, *refused, *failed;
 };
 

@@ -520,6 +520,29 @@ START_TEST(long_polls)
 }
 END_TEST
 
+/** A stop does not wait for those who wait. */
+START_TEST(polls_end_at_stop)
+{
+    struct api_world w;
+    struct raw_answer a;
+    struct raw c;
+    const char *token;
+
+    setup(&w);
+    token = api_world_token(&w, "agent:x", API_READ, NULL);
+    api_world_send(&w, &c, "GET", "/t/wait?timeoutMs=60000", token, "", NULL);
+    for (unsigned i = 0; i < 1000 && atomic_load(&n_polls) < 2; i++)
+        loop_turn(w.loop, 5);
+    api_quiesce(w.api);
+    raw_read(&c, false, &a);
+    api_world_expect(&a, 503, "stopping");
+    raw_close(&c);
+    api_world_call(&w, "GET", "/t/wait?timeoutMs=60000", token, "", NULL, &a);
+    api_world_expect(&a, 503, "stopping");
+    teardown(&w);
+}
+END_TEST
+
 /** Stopping with calls on workers and in polls leaves nothing behind and crashes nothing. */
 START_TEST(stop_with_calls_waiting)
 {
@@ -717,5 +740,5 @@ END_TEST
 
 SUITE_MAIN("api", tokens, revoked_elsewhere, failures_are_slowed, calls_are_limited, bad_requests,
     body_sizes, same_key_same_answer, same_key_at_once, key_of_a_dead_call, long_polls,
-    stop_with_calls_waiting, queue_full, control_socket_is_owner, in_process, operators,
-    description_equals_table)
+    polls_end_at_stop, stop_with_calls_waiting, queue_full, control_socket_is_owner, in_process,
+    operators, description_equals_table)
