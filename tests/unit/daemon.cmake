@@ -1,0 +1,8 @@
+mailshot_test(unit ticker SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_ticker.c MODULES tick loop)
+foreach(name IN ITEMS config datadir installation)
+    mailshot_test(unit ${name} SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_${name}.c MODULES daemon)
+endforeach()
+mailshot_test(unit args SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_args.c MODULES cli)
+foreach(name IN ITEMS ticker config datadir installation args)
+    target_include_directories(test_unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+endforeach()
