@@ -35,6 +35,18 @@ pick_contact(void)
     return 1 + pick(MODEL_CONTACTS - 1);
 }
 
+/** A contact whose row is in `state`, most of the time, so that interesting moves are not rare. */
+static int
+pick_in(const struct prop *p, enum send_state state)
+{
+    int contact = pick_contact();
+
+    for (int i = 0; i < 40 && !(p->m.rows[contact].exists && p->m.rows[contact].state == state);
+         i++)
+        contact = pick_contact();
+    return contact;
+}
+
 static uint64_t
 owner_of(int i)
 {
@@ -128,7 +140,7 @@ step_commit(struct prop *p)
     unsigned op;
 
     for (int i = 0; i < n_settles; i++)
-        settles[i] = random_settle(p, who[i] = pick_contact());
+        settles[i] = random_settle(p, who[i] = pick_in(p, SEND_SENDING));
     for (int i = 0; i < n_claims; i++) {
         int contact = who[n_settles + i] = pick_contact();
         uint32_t generation = p->m.rows[contact].generation;
@@ -184,7 +196,7 @@ step_facts(struct prop *p)
     unsigned op;
 
     for (int i = 0; i < 3; i++) {
-        int contact = pick_contact();
+        int contact = pick(2) == 0 ? pick_in(p, SEND_SENDING) : pick_contact();
 
         f[i] = (struct sends_feedback){.broadcast = WORLD_RUN,
             .id = world_id((uint64_t)contact),
@@ -270,7 +282,7 @@ step_requeue(struct prop *p)
 static void
 step_resolve(struct prop *p)
 {
-    int contact = pick_contact();
+    int contact = pick_in(p, SEND_UNKNOWN);
     enum send_state to = pick(2) == 0 ? SEND_SENT : SEND_FAILED;
     uint64_t id = world_id((uint64_t)contact);
     struct store_batch *b = store_batch_create(p->w.st, STORE_URGENT);

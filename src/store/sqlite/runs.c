@@ -39,7 +39,7 @@ static const char sql_by_state[] =
     "SELECT " RUN_COLUMNS " FROM runs WHERE state = ?1 AND broadcast > ?2"
     " ORDER BY broadcast LIMIT ?3";
 static const char sql_due[] =
-    "SELECT " RUN_COLUMNS " FROM runs WHERE state = 1 AND scheduled_at <= ?1"
+    "SELECT " RUN_COLUMNS " FROM runs INDEXED BY runs_due WHERE state = 1 AND scheduled_at <= ?1"
     " ORDER BY scheduled_at, broadcast LIMIT ?2";
 static const char sql_delete[] = "DELETE FROM runs WHERE broadcast = ?1";
 

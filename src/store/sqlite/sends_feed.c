@@ -12,16 +12,18 @@
  * one due time for a million rows, so a range on the time alone would walk all of them again.
  */
 
-static const char sql_due_same[] = "SELECT " SQ_ROW_COLUMNS " FROM sends"
+static const char sql_due_same[] = "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXED BY sends_due"
                                    " WHERE grp = ?1 AND state = 0 AND due_at = ?2 AND id > ?3"
                                    " ORDER BY id LIMIT ?4";
-static const char sql_due_later[] = "SELECT " SQ_ROW_COLUMNS " FROM sends"
+static const char sql_due_later[] = "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXED BY sends_due"
                                     " WHERE grp = ?1 AND state = 0 AND due_at > ?2"
                                     " AND due_at <= ?3 ORDER BY due_at, id LIMIT ?4";
-static const char sql_due_next[] = "SELECT due_at FROM sends WHERE grp = ?1 AND state = 0"
-                                   " AND due_at > ?2 ORDER BY due_at LIMIT 1";
-static const char sql_next_group[] = "SELECT grp, broadcast FROM sends WHERE state = 0 AND grp > ?1"
-                                     " ORDER BY grp LIMIT 1";
+static const char sql_due_next[] =
+    "SELECT due_at FROM sends INDEXED BY sends_due WHERE grp = ?1 AND state = 0"
+    " AND due_at > ?2 ORDER BY due_at LIMIT 1";
+static const char sql_next_group[] =
+    "SELECT grp, broadcast FROM sends INDEXED BY sends_due WHERE state = 0 AND grp > ?1"
+    " ORDER BY grp LIMIT 1";
 static const char sql_get[] =
     "SELECT " SQ_ROW_COLUMNS " FROM sends WHERE id = ?1 AND broadcast = ?2";
 

@@ -25,7 +25,7 @@ static const char sql_under_way[] = "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXE
                                     " ORDER BY contact LIMIT ?3";
 static const char sql_exceptional[] =
     "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXED BY sends_exceptional"
-    " WHERE broadcast = ?1 AND state = ?4 AND state >= 4 AND id > ?2"
+    " WHERE broadcast = ?1 AND state IS ?4 AND state >= 4 AND id > ?2"
     " ORDER BY id LIMIT ?3";
 static const char sql_history[] = "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXED BY sends_history"
                                   " WHERE contact = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
@@ -40,8 +40,10 @@ static const char sql_detail_put[] =
     " reply_text = iif(excluded.reply_text = '', reply_text, excluded.reply_text),"
     " provider_id = iif(excluded.provider_id = '', provider_id, excluded.provider_id),"
     " content = iif(excluded.content = x'', content, excluded.content)";
-static const char sql_all_rows[] = "SELECT " SQ_ROW_COLUMNS " FROM sends INDEXED BY sends_contact"
-                                   " WHERE broadcast = ?1 AND broadcast > 0 ORDER BY contact";
+static const char sql_all_rows[] =
+    "SELECT state, fail_class, sent_at, delivered_at, complained_at, unsubscribed_at, first_open,"
+    " first_click, bounce FROM sends INDEXED BY sends_contact"
+    " WHERE broadcast = ?1 AND broadcast > 0 ORDER BY contact";
 static const char sql_all_pages[] =
     "SELECT reason, sum(length(contacts) / 8) FROM exclusions WHERE broadcast = ?1 GROUP BY reason";
 
@@ -49,13 +51,14 @@ _Static_assert(SEND_BOUNCED == 4, "sends_exceptional begins at bounced");
 
 /* ---- lists of rows --------------------------------------------------------------------------- */
 
+/** Decided on four columns, so that a row which is only passed costs little. */
 static bool
-is_wanted(const struct sends_list *l, const struct send_row *row)
+is_wanted(const struct sends_list *l, sqlite3_stmt *stmt)
 {
-    return (l->broadcast == 0 || row->broadcast == l->broadcast) &&
-           (l->contact == 0 || row->contact == l->contact) &&
-           (l->state < 0 || (int)row->state == l->state) &&
-           (l->fail_class < 0 || (int)row->fail_class == l->fail_class);
+    return (l->state < 0 || sqlite3_column_int(stmt, SQ_ROW_COL_STATE) == l->state) &&
+           (l->broadcast == 0 || sq_column_id(stmt, SQ_ROW_COL_BROADCAST) == l->broadcast) &&
+           (l->contact == 0 || sq_column_id(stmt, SQ_ROW_COL_CONTACT) == l->contact) &&
+           (l->fail_class < 0 || sqlite3_column_int(stmt, SQ_ROW_COL_FAIL_CLASS) == l->fail_class);
 }
 
 /** Which access serves a list, and whether its position is a contact or an id. */
@@ -109,15 +112,10 @@ sq_sends_list(struct sq_conn *c, struct store_op *op, struct arena *a, struct er
     if (sql == sql_exceptional)
         sqlite3_bind_int(stmt, 4, l->state);
     while (res->n_rows < l->limit && (rc = sq_step(c, stmt, err)) == 1) {
-        struct send_row *row = &rows[res->n_rows];
-
         examined++;
-        sq_row_read(stmt, NULL, row);
-        last = is_by_contact ? row->contact : row->id;
-        if (!is_wanted(l, row))
-            continue;
-        row->address = sq_column_slice(stmt, SQ_ROW_COL_CONTACT + 1, a);
-        res->n_rows++;
+        last = sq_column_id(stmt, is_by_contact ? SQ_ROW_COL_CONTACT : SQ_ROW_COL_ID);
+        if (is_wanted(l, stmt))
+            sq_row_read(stmt, a, &rows[res->n_rows++]);
     }
     sqlite3_reset(stmt);
     res->rows = rows;
@@ -237,9 +235,16 @@ recount_rows(struct sq_conn *c, uint64_t broadcast, struct run_counters *n, stru
         return -1;
     sq_bind_id(stmt, 1, broadcast);
     while ((rc = sq_step(c, stmt, err)) == 1) {
-        struct send_row row;
+        struct send_row row = {.state = (enum send_state)sqlite3_column_int(stmt, 0),
+            .fail_class = (enum send_fail_class)sqlite3_column_int(stmt, 1),
+            .sent_at_ms = sqlite3_column_int64(stmt, 2),
+            .delivered_at_ms = sqlite3_column_int64(stmt, 3),
+            .complained_at_ms = sqlite3_column_int64(stmt, 4),
+            .unsubscribed_at_ms = sqlite3_column_int64(stmt, 5),
+            .first_open_ms = sqlite3_column_int64(stmt, 6),
+            .first_click_ms = sqlite3_column_int64(stmt, 7),
+            .bounce = (enum bounce_type)sqlite3_column_int(stmt, 8)};
 
-        sq_row_read(stmt, NULL, &row);
         send_move_count(n, &row, 1);
     }
     return rc;

@@ -15,7 +15,7 @@
 static const char sql_sending[] = "SELECT id, broadcast FROM sends WHERE state = 1 AND owner <> ?1"
                                   " AND (?2 = 0 OR profile = ?2) LIMIT ?3";
 static const char sql_exceptional[] =
-    "SELECT id, fail_class FROM sends WHERE broadcast = ?1 AND state = ?2 AND state >= 4"
+    "SELECT id, fail_class FROM sends WHERE broadcast = ?1 AND state IS ?2 AND state >= 4"
     " AND id > ?3 ORDER BY id LIMIT ?4";
 
 struct key {

@@ -16,7 +16,8 @@
  *   sends_history      the rows of a contact, newest last
  *
  * Every partial index states its condition in the very words of the queries that use it; SQLite
- * proves it no other way. An index always ends in the id, unwritten.
+ * proves it no other way. Where a query also asks for one state it says IS, not =, since SQLite would
+ * otherwise search by the range of the condition and sort. An index always ends in the id, unwritten.
  */
 
 static const char runs_sql[] =

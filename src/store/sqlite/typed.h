@@ -28,7 +28,11 @@ int sq_run_save(struct sq_conn *c, const struct run_record *r, struct err *err);
     "attempt, page, claim_token, owner, due_at, delay_min, fail_class, reply_code, "               \
     "enhanced_code, created_at, sent_at, delivered_at, bounced_at, complained_at, "                \
     "unsubscribed_at, first_open, first_click, bounce"
-#define SQ_ROW_COL_CONTACT 4
+#define SQ_ROW_COL_ID         0
+#define SQ_ROW_COL_BROADCAST  1
+#define SQ_ROW_COL_STATE      2
+#define SQ_ROW_COL_CONTACT    4
+#define SQ_ROW_COL_FAIL_CLASS 16
 
 /** The row a statement stands on. The address is copied into `a`; with NULL it is left empty. */
 void sq_row_read(sqlite3_stmt *stmt, struct arena *a, struct send_row *row);
