@@ -31,12 +31,13 @@
  * the client leaves, the worker finishes and its result is dropped.
  */
 
-#define WORKERS       4
-#define QUEUE_LIMIT   256
-#define DEFAULT_BODY  1048576u
-#define POLLS_MAX     10
-#define POLL_LIMIT_MS 70000 /* the longest wait a caller may ask for is 55 s */
-#define BUSY_RETRY_S  1
+#define WORKERS         4
+#define QUEUE_LIMIT     256
+#define DEFAULT_BODY    1048576u
+#define POLLS_MAX       10
+#define POLL_LIMIT_MS   70000  /* the longest wait a caller may ask for is 55 s */
+#define UPLOAD_LIMIT_MS 600000 /* a large list over a slow line, and the work it makes */
+#define BUSY_RETRY_S    1
 
 struct api *
 api_create(struct loop *l, struct api_env *env, const struct api_route *const *groups)
@@ -263,6 +264,8 @@ api_http_head(struct http_request *r, void *arg)
     http_request_on_cancel(r, on_cancel, job);
     if (!job_route(job))
         return 0;
+    if ((job->call.route->flags & API_RAW_BODY) != 0)
+        http_request_set_deadline(r, UPLOAD_LIMIT_MS);
     switch (api_auth_begin(job->api->auth, r, job->call.route, clock_mono_ms(), &job->call.actor,
         &job->key, &job->call.retry_after_s, &err)) {
     case API_AUTH_REFUSED: job_fail(job, &err); return 0;
