@@ -43,6 +43,7 @@ daemon_env_init(struct daemon_env *env, const struct config *c, struct installat
         .n_test_contacts = c->agent_test_contacts.n,
         .started_at_ms = clock_now_ms(),
         .tick_interval_s = (unsigned)c->tick_interval_s,
+        .n_workers = (unsigned)c->api_workers,
     };
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/dispatch.h"
 #include "api/ready.h"
 #include "base/log.h"
 #include "control/gates.h"
@@ -46,6 +47,7 @@ on_stop(int signo, void *arg)
     ticker_stop(d->ticker);
     http_server_quiesce(d->http);
     http_server_quiesce(d->control);
+    api_quiesce(d->api);
     sender_stop(d->sender, STOP_MS, on_sender_stopped, d);
 }
 

@@ -350,7 +350,7 @@ START_TEST(test_audit_finds_counters_that_lie)
                                "db = sqlite3.connect(sys.argv[1] + '/mailshot.db')\n"
                                "old = db.execute('SELECT counters FROM runs').fetchone()[0]\n"
                                "new = bytearray(old)\n"
-                               "new[3] = 1\n"
+                               "new[4] = 1\n" /* the lowest byte of the first counter */
                                "db.execute('UPDATE runs SET counters = ?', (bytes(new),))\n"
                                "db.commit()\n";
     struct installation *home;
