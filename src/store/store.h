@@ -82,8 +82,8 @@ unsigned store_find_id(struct store_batch *b, const char *coll, uint64_t id);
 /** Documents by ids, in no particular order; at most 1000. */
 unsigned store_find_ids(struct store_batch *b, const char *coll, const uint64_t *ids, size_t n,
     const bson_t *projection);
-unsigned store_count(struct store_batch *b, const char *coll, enum store_access access,
-    const bson_t *filter);
+unsigned store_count(
+    struct store_batch *b, const char *coll, enum store_access access, const bson_t *filter);
 /** Different values of `path`, at most `limit`, as documents {"v": value}. */
 unsigned store_distinct(struct store_batch *b, const char *coll, enum store_access access,
     const char *path, const bson_t *filter, uint32_t limit);
@@ -94,8 +94,9 @@ unsigned store_group_count(struct store_batch *b, const char *coll, enum store_a
  * go in. Every document carries `_id` (int64). */
 unsigned store_insert(struct store_batch *b, const char *coll, const bson_t *const *docs, size_t n);
 
-#define STORE_MANY   1u /* all that match; else the first in _id order */
-#define STORE_UPSERT 2u /* insert when nothing matches: equality fields of the filter, $set, $setOnInsert */
+#define STORE_MANY 1u /* all that match; else the first in _id order */
+#define STORE_UPSERT                                                                               \
+    2u /* insert when nothing matches: equality fields of the filter, $set, $setOnInsert */
 #define STORE_RETURN 4u /* return the document after the change (find-and-update) */
 unsigned store_update(struct store_batch *b, const char *coll, enum store_access access,
     const bson_t *filter, const bson_t *update, unsigned flags);

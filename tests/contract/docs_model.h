@@ -80,6 +80,12 @@ struct model_change {
 struct model_value *model_new(struct arena *a, enum model_type type);
 void model_add(struct arena *a, struct model_value *to, const char *name, struct model_value *kid);
 struct model_value *model_field(const struct model_value *doc, const char *name);
+/** Rank of a kind of values among the others; all numbers have one. */
+int model_bracket(const struct model_value *v);
+/** Copy the first word of a path; returns the rest, or NULL. */
+const char *model_first_word(const char *path, char *word, size_t size);
+/** Is the word the number of an array element? */
+bool model_is_index(const char *word, size_t *i_r);
 /** Full order of values; NULL = missing. */
 int model_cmp(const struct model_value *a, const struct model_value *b);
 /** Same types, same order of fields, same bits. */

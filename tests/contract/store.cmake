@@ -7,6 +7,6 @@ foreach(name IN ITEMS docs_read docs_write)
 endforeach()
 mailshot_test(contract prop_docs
     SOURCES ${CMAKE_CURRENT_LIST_DIR}/prop_docs.c ${CMAKE_CURRENT_LIST_DIR}/docs_model.c
-        ${store_contract}
+        ${CMAKE_CURRENT_LIST_DIR}/docs_model_update.c ${store_contract}
     MODULES store TIMEOUT 300)
 target_include_directories(test_contract_prop_docs PRIVATE ${PROJECT_SOURCE_DIR}/tests)

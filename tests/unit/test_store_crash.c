@@ -17,16 +17,30 @@
  * writes a pair of documents.
  */
 
+static char folder[512];
+
+static void
+fresh_folder(void)
+{
+    static const char *const names[] = {"mailshot.db", "mailshot.db-wal", "mailshot.db-shm"};
+
+    snprintf(folder, sizeof folder, "%s", suite_path("crash"));
+    mkdir(folder, 0700);
+    for (size_t i = 0; i < 3; i++) {
+        char path[600];
+
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+}
+
 static struct store *
 open_store(void)
 {
-    static char folder[512];
     struct store_open_args args = {.path = folder, .create = true, .fingerprint = "crash"};
     struct err err;
     struct store *st;
 
-    snprintf(folder, sizeof folder, "%s", suite_path("crash"));
-    mkdir(folder, 0700);
     err_clear(&err);
     st = store_open(sqlite_store_driver(), &args, NULL, &err);
     ck_assert_msg(st != NULL, "%s", err.text);
@@ -115,6 +129,7 @@ START_TEST(killed_writers_lose_nothing)
     struct buf report = BUF_INIT;
     uint64_t last = 0;
 
+    fresh_folder();
     for (size_t i = 0; i < sizeof acks / sizeof acks[0]; i++) {
         struct store *st;
         struct err err;

@@ -285,6 +285,50 @@ START_TEST(close_delivers_what_is_due)
 }
 END_TEST
 
+/* ---- readers --------------------------------------------------------------------------------- */
+
+static void
+on_read(struct store_batch *b, void *arg)
+{
+    unsigned *n_found = arg;
+
+    ck_assert_ptr_null(store_batch_err(b));
+    for (unsigned op = 0; op < 2; op++)
+        *n_found += (unsigned)store_batch_result(b, op)->n_docs;
+    store_batch_free(&b);
+}
+
+/* Reads go on while the writer is held up, and see what was committed before. */
+START_TEST(readers_do_not_wait)
+{
+    struct loop *loop = loop_create();
+    unsigned n_found = 0;
+    struct store *st;
+    sqlite3 *lock;
+
+    fresh_folder();
+    st = open_at(folder, loop, 0);
+    ck_assert_int_eq(docs_insert_one(st, "imports", 1, "{'a': 1}"), ERR_NONE);
+    lock = hold_lock();
+    for (unsigned i = 0; i < 200; i++) {
+        struct store_batch *b = store_batch_create(st, i % 2 == 0 ? STORE_URGENT : STORE_BULK);
+
+        store_find_id(b, "imports", 1);
+        store_find_id(b, "imports", 2);
+        store_submit(b, on_read, &n_found);
+    }
+    ck_assert_uint_eq(n_found, 0); /* never called back before the loop turns */
+    for (int64_t until_ms = clock_mono_ms() + WAIT_MS; n_found < 200;) {
+        ck_assert_int_lt(clock_mono_ms(), until_ms);
+        loop_turn(loop, 100);
+    }
+    drop_lock(lock);
+    store_close(&st);
+    ck_assert_uint_eq(n_found, 200);
+    loop_free(&loop);
+}
+END_TEST
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 struct worker {
@@ -498,6 +542,6 @@ START_TEST(notes_are_published_after_the_commit)
 END_TEST
 
 SUITE_MAIN("the writer", urgent_goes_first, bulk_is_not_starved, queue_is_bounded,
-    neighbours_in_a_group_are_apart, close_delivers_what_is_due, workers_run_side_by_side,
-    writes_come_back_when_files_may_grow, full_disk_is_survived, low_disk_stops_bulk_only,
-    notes_reach_back, notes_are_published_after_the_commit)
+    neighbours_in_a_group_are_apart, close_delivers_what_is_due, readers_do_not_wait,
+    workers_run_side_by_side, writes_come_back_when_files_may_grow, full_disk_is_survived,
+    low_disk_stops_bulk_only, notes_reach_back, notes_are_published_after_the_commit)
