@@ -97,12 +97,23 @@ pick_separator(struct slice line)
     return candidates[best];
 }
 
+/* Where the first line ends, by CR or LF; the number of bytes when it does not. */
+static size_t
+line_end(struct slice s)
+{
+    size_t i = 0;
+
+    while (i < s.n && s.p[i] != '\n' && s.p[i] != '\r')
+        i++;
+    return i;
+}
+
 /* Skip a byte order mark and find the separator. False: the first line is not there yet. */
 static bool
 begin(struct csv *c)
 {
     struct slice rest = slice_from(buf_slice(&c->in), c->at);
-    ptrdiff_t end;
+    size_t end;
 
     if (!c->bom_checked) {
         if (rest.n < 3 && !c->is_finished)
@@ -112,12 +123,11 @@ begin(struct csv *c)
         c->bom_checked = true;
         rest = slice_from(buf_slice(&c->in), c->at);
     }
-    end = slice_find_char(rest, '\n');
-    if (end < 0)
-        end = slice_find_char(rest, '\r');
-    if (end < 0 && !c->is_finished && rest.n < CSV_MAX_RECORD)
+    /* However the bytes come in pieces, the same ones decide. */
+    end = line_end(rest);
+    if (end == rest.n && !c->is_finished && rest.n < CSV_MAX_RECORD)
         return false;
-    c->separator = pick_separator(end < 0 ? rest : slice_make(rest.p, (size_t)end));
+    c->separator = pick_separator(slice_make(rest.p, end < CSV_MAX_RECORD ? end : CSV_MAX_RECORD));
     return true;
 }
 

@@ -66,23 +66,18 @@ read_fields(const struct json *body, struct arena *a, struct contact_input *in, 
     const struct json *j = json_get(body, "fields");
     struct err why;
     bson_t doc;
-    int rc;
 
     if (j == NULL)
         return 0;
     if (!json_is(j, JSON_OBJECT))
         return err_field(err, "fields", "must be an object");
     err_clear(&why);
-    bson_init(&doc);
-    rc = bsonx_from_json(j, CONTACT_MAX_FIELDS_DEPTH, &doc, &why);
-    if (rc == 0) {
-        in->fields = arena_dup(a, bsonx_bytes(&doc));
-        in->set |= CONTACT_SET_FIELDS;
-    } else {
-        err_field(err, "fields", "%s", why.text);
-    }
+    if (bsonx_from_json(j, CONTACT_MAX_FIELDS_DEPTH, &doc, &why) != 0)
+        return err_field(err, "fields", "%s", why.text);
+    in->fields = arena_dup(a, bsonx_bytes(&doc));
+    in->set |= CONTACT_SET_FIELDS;
     bson_destroy(&doc);
-    return rc;
+    return 0;
 }
 
 int
