@@ -142,8 +142,7 @@ store_is_full(const struct store *st)
 }
 
 int
-store_probe(
-    const struct store_driver *driver, const struct store_open_args *args, struct err *err)
+store_probe(const struct store_driver *driver, const struct store_open_args *args, struct err *err)
 {
     struct arena *a = arena_create(0);
     const struct schema *schema = schema_embedded(a, err);

@@ -94,10 +94,12 @@ unsigned store_group_count(struct store_batch *b, const char *coll, enum store_a
  * go in. Every document carries `_id` (int64). */
 unsigned store_insert(struct store_batch *b, const char *coll, const bson_t *const *docs, size_t n);
 
-#define STORE_MANY 1u /* all that match; else the first in _id order */
-#define STORE_UPSERT                                                                               \
-    2u /* insert when nothing matches: equality fields of the filter, $set, $setOnInsert */
-#define STORE_RETURN 4u /* return the document after the change (find-and-update) */
+/* Flags of updates and deletes. STORE_UPSERT inserts when nothing matches: the equality conditions of
+ * the filter, $set and the other operators, $setOnInsert. STORE_RETURN gives the document after the
+ * change (find-and-update). */
+#define STORE_MANY   1u /* all that match; else the first in _id order */
+#define STORE_UPSERT 2u
+#define STORE_RETURN 4u
 unsigned store_update(struct store_batch *b, const char *coll, enum store_access access,
     const bson_t *filter, const bson_t *update, unsigned flags);
 /** Deletes the first match, or all with STORE_MANY. */
