@@ -15,9 +15,9 @@ struct instance_record {
     unsigned number;
     uint64_t incarnation;
     int64_t started_at_ms, beat_at_ms;
-    int64_t id_high_water_ms;  /* ids below this may have been used */
-    char fingerprint[65];      /* machine id, inode and birth time of the folder's id file, hashed */
-    bool is_adopted;           /* false: a copied folder; it sends nothing until adopted */
+    int64_t id_high_water_ms; /* ids below this may have been used */
+    char fingerprint[65];     /* machine id, inode and birth time of the folder's id file, hashed */
+    bool is_adopted;          /* false: a copied folder; it sends nothing until adopted */
 };
 
 /** Register a start: the number of a record with the same fingerprint, else 0 on an embedded store (one

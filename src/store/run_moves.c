@@ -145,22 +145,58 @@ set_lease(struct run_record *r, const struct run_change *c)
     }
 }
 
+/** The stored array with one object more; as it was when there is no room for it. */
+static struct slice
+detail_with(struct slice array, struct slice object, struct arena *a)
+{
+    bool is_empty = array.n <= 2;
+    size_t head = is_empty ? 1 : array.n; /* its closing bracket becomes a comma */
+    size_t n = head + object.n + 1;
+    char *p;
+
+    if (n > RUN_DETAIL_MAX)
+        return array;
+    p = arena_alloc(a, n);
+    if (is_empty) {
+        p[0] = '[';
+    } else {
+        memcpy(p, array.p, array.n);
+        p[array.n - 1] = ',';
+    }
+    memcpy(p + head, object.p, object.n);
+    p[n - 1] = ']';
+    return slice_make(p, n);
+}
+
+static void
+set_confirmed(struct run_record *r, const struct run_change *c)
+{
+    r->confirmed_at_ms = c->to.confirmed_at_ms;
+    r->confirmed_count = c->to.confirmed_count;
+    r->growth_limit = c->to.growth_limit;
+}
+
+static void
+set_schedule(struct run_record *r, const struct run_change *c)
+{
+    set_confirmed(r, c);
+    r->scheduled_at_ms = c->to.scheduled_at_ms;
+    r->template_version = c->to.template_version;
+    r->profile = c->to.profile;
+    r->max_lateness_ms = c->to.max_lateness_ms;
+}
+
 bool
-run_move_change(struct run_record *r, const struct run_change *c)
+run_move_change(struct run_record *r, const struct run_change *c, struct arena *a)
 {
     if (!conditions_hold(r, c))
         return false;
     if ((c->set & RUN_SET_STATE) != 0)
         r->state = c->to.state;
-    if ((c->set & RUN_SET_SCHEDULE) != 0) {
-        r->scheduled_at_ms = c->to.scheduled_at_ms;
-        r->confirmed_at_ms = c->to.confirmed_at_ms;
-        r->confirmed_count = c->to.confirmed_count;
-        r->template_version = c->to.template_version;
-        r->profile = c->to.profile;
-        r->max_lateness_ms = c->to.max_lateness_ms;
-        r->growth_limit = c->to.growth_limit;
-    }
+    if ((c->set & RUN_SET_SCHEDULE) != 0)
+        set_schedule(r, c);
+    if ((c->set & RUN_SET_CONFIRMED) != 0)
+        set_confirmed(r, c);
     if ((c->set & RUN_SET_STARTED) != 0)
         r->started_at_ms = c->to.started_at_ms;
     if ((c->set & RUN_SET_DISPATCHED) != 0)
@@ -171,6 +207,8 @@ run_move_change(struct run_record *r, const struct run_change *c)
         r->paused_at_ms = c->to.paused_at_ms;
     if ((c->set & RUN_SET_DETAIL) != 0)
         r->reason_detail = c->to.reason_detail;
+    if ((c->set & RUN_ADD_DETAIL) != 0)
+        r->reason_detail = detail_with(r->reason_detail, c->to.reason_detail, a);
     if ((c->set & RUN_SET_CURSOR) != 0)
         r->cursor = c->to.cursor;
     set_lease(r, c);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "store/runs.h"
 
 /**
@@ -15,8 +16,8 @@
 #define RUN_COUNTERS (sizeof(struct run_counters) / sizeof(int64_t))
 
 /** Apply `c` to `r` when all its conditions hold; false leaves `r` as it was. Slices are borrowed
- * from `c`. */
-bool run_move_change(struct run_record *r, const struct run_change *c);
+ * from `c`, or made in `a`. */
+bool run_move_change(struct run_record *r, const struct run_change *c, struct arena *a);
 
 /** to += what. */
 void run_counters_add(struct run_counters *to, const struct run_counters *what);

@@ -10,8 +10,6 @@
  */
 
 #define RUNS_LIMIT_MAX 1000u
-#define CURSOR_MAX     1024u
-#define DETAIL_MAX     4096u
 
 static unsigned
 add_op(struct store_batch *b, enum store_op_kind kind, bool is_write, const void *args)
@@ -29,7 +27,7 @@ limit_clamp(unsigned limit)
 static void
 dup_record(struct arena *a, struct run_record *to, const struct run_record *from)
 {
-    assert(from->cursor.n <= CURSOR_MAX && from->reason_detail.n <= DETAIL_MAX);
+    assert(from->cursor.n <= RUN_CURSOR_MAX && from->reason_detail.n <= RUN_DETAIL_MAX);
     *to = *from;
     to->cursor = arena_dup(a, from->cursor);
     to->reason_detail = arena_dup(a, from->reason_detail);

@@ -16,7 +16,6 @@
 #define IDS_MAX        1000u
 #define LIST_MAX       500u
 #define BATCH_MAX      1000u
-#define CURSOR_MAX     1024u
 #define ADDRESS_MAX    320u
 #define REPLY_TEXT_MAX 1024u
 #define PROVIDER_MAX   256u
@@ -54,7 +53,7 @@ sends_plan(struct store_batch *b, const struct sends_plan *p)
     struct sends_plan_row *rows = dup_items(b->arena, p->rows, p->n_rows, sizeof(*rows));
 
     assert(p->broadcast != 0 && p->n_rows <= PLAN_MAX && p->n_excluded <= PLAN_MAX);
-    assert(p->cursor_before.n <= CURSOR_MAX && p->cursor_after.n <= CURSOR_MAX);
+    assert(p->cursor_before.n <= RUN_CURSOR_MAX && p->cursor_after.n <= RUN_CURSOR_MAX);
     for (size_t i = 0; i < p->n_rows; i++) {
         assert(rows[i].id != 0 && rows[i].contact != 0 && rows[i].address_hash >= 0);
         assert(rows[i].address.n > 0 && rows[i].address.n <= ADDRESS_MAX);

@@ -21,11 +21,11 @@ struct store_batch;
  */
 struct send_row {
     uint64_t id;
-    uint64_t broadcast;    /* 0 for one-off mail */
+    uint64_t broadcast; /* 0 for one-off mail */
     uint64_t group;
     uint64_t contact;
-    struct slice address;  /* as mailed; empty after erasure */
-    int64_t address_hash;  /* 63 bits; +1 for a true collision within the broadcast */
+    struct slice address; /* as mailed; empty after erasure */
+    int64_t address_hash; /* 63 bits; +1 for a true collision within the broadcast */
     uint64_t profile;
     enum send_lane lane;
     enum send_state state; /* as stored; see send_state_shown() */
@@ -33,12 +33,12 @@ struct send_row {
     uint32_t attempt;      /* claims so far in this generation */
     uint32_t page;         /* planning page that made the row */
     uint64_t claim_token;
-    uint64_t owner;        /* instance incarnation while sending */
+    uint64_t owner; /* instance incarnation while sending */
     int64_t due_at_ms;
-    uint32_t delay_min;    /* planned retry delays so far, minutes */
+    uint32_t delay_min; /* planned retry delays so far, minutes */
     enum send_fail_class fail_class;
-    int reply_code;        /* SMTP or HTTP, 0 = none */
-    int enhanced_code;     /* class*10000 + subject*100 + detail (5.1.1 = 50101), 0 = none */
+    int reply_code;    /* SMTP or HTTP, 0 = none */
+    int enhanced_code; /* class*10000 + subject*100 + detail (5.1.1 = 50101), 0 = none */
     int64_t created_at_ms, sent_at_ms, delivered_at_ms, bounced_at_ms, complained_at_ms;
     int64_t unsubscribed_at_ms, first_open_ms, first_click_ms;
     enum bounce_type bounce;
@@ -95,7 +95,8 @@ unsigned sends_plan(struct store_batch *b, const struct sends_plan *p);
  * profile, lane, due_at_ms, created_at_ms; the rest starts as for any new row. A taken id is
  * ERR_CONFLICT for the batch. `content` is the literal mail or its recipe (BSON), stored in
  * send_details. MongoDB: insert. */
-unsigned sends_insert_oneoff(struct store_batch *b, const struct send_row *row, struct slice content);
+unsigned sends_insert_oneoff(
+    struct store_batch *b, const struct send_row *row, struct slice content);
 
 /* ---- feeding --------------------------------------------------------------------------------- */
 
@@ -121,16 +122,17 @@ unsigned sends_get(struct store_batch *b, uint64_t broadcast, const uint64_t *id
  */
 struct sends_settle {
     uint64_t broadcast, id, token;
-    enum send_state to;        /* sent, bounced, failed, suppressed, unknown, or queued (put back) */
+    enum send_state to; /* sent, bounced, failed, suppressed, unknown, or queued (put back) */
     enum send_fail_class fail_class;
     int reply_code, enhanced_code;
     enum bounce_type bounce;
-    int64_t at_ms;             /* time of the outcome */
-    int64_t due_at_ms;         /* when put back */
-    uint32_t delay_add_min;    /* planned delay that counts towards the 24 h */
-    bool is_uncounted_attempt; /* put back without using up an attempt (claimed, never on the wire) */
-    struct slice reply_text;   /* ≤ 1 KiB, to send_details; empty = none */
-    struct slice provider_id;  /* ≤ 256 bytes */
+    int64_t at_ms;          /* time of the outcome */
+    int64_t due_at_ms;      /* when put back */
+    uint32_t delay_add_min; /* planned delay that counts towards the 24 h */
+    bool
+        is_uncounted_attempt; /* put back without using up an attempt (claimed, never on the wire) */
+    struct slice reply_text;  /* ≤ 1 KiB, to send_details; empty = none */
+    struct slice provider_id; /* ≤ 256 bytes */
 };
 
 enum sends_verdict {
@@ -180,8 +182,13 @@ unsigned sends_settle_queued(struct store_batch *b, const struct sends_settle *s
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 enum send_fact {
-    FACT_DELIVERED, FACT_BOUNCED_HARD, FACT_BOUNCED_SOFT, FACT_COMPLAINED, FACT_UNSUBSCRIBED,
-    FACT_OPENED, FACT_CLICKED
+    FACT_DELIVERED,
+    FACT_BOUNCED_HARD,
+    FACT_BOUNCED_SOFT,
+    FACT_COMPLAINED,
+    FACT_UNSUBSCRIBED,
+    FACT_OPENED,
+    FACT_CLICKED
 };
 struct sends_feedback {
     uint64_t broadcast, id;
@@ -207,9 +214,9 @@ unsigned sends_feedback(struct store_batch *b, const struct sends_feedback *f, s
 struct sends_recover {
     uint64_t live_owner;
     int64_t now_ms;
-    bool repeat_bulk;       /* policy `repeat` for bulk */
-    bool leave_immediate;   /* policy `leave` for immediate */
-    uint64_t only_profile;  /* 0 = all */
+    bool repeat_bulk;      /* policy `repeat` for bulk */
+    bool leave_immediate;  /* policy `leave` for immediate */
+    uint64_t only_profile; /* 0 = all */
     unsigned limit;
 };
 unsigned sends_recover(struct store_batch *b, const struct sends_recover *r);
@@ -239,12 +246,12 @@ unsigned sends_resolve(struct store_batch *b, uint64_t broadcast, const uint64_t
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct sends_list {
-    uint64_t broadcast;   /* or 0 with contact, or 0 with an exceptional state: one-off mail */
-    uint64_t contact;     /* 0 = any */
-    int state;            /* stored state, -1 = any */
-    int fail_class;       /* -1 = any */
-    uint64_t after;       /* result.next of the page before, 0 = from the start */
-    unsigned limit;       /* ≤ 500 */
+    uint64_t broadcast; /* or 0 with contact, or 0 with an exceptional state: one-off mail */
+    uint64_t contact;   /* 0 = any */
+    int state;          /* stored state, -1 = any */
+    int fail_class;     /* -1 = any */
+    uint64_t after;     /* result.next of the page before, 0 = from the start */
+    unsigned limit;     /* ≤ 500 */
 };
 /**
  * A page of rows. Rows of a contact, and rows in an exceptional state (bounced, complained, suppressed,
@@ -266,7 +273,7 @@ struct send_detail {
 };
 
 struct sends_result {
-    bool matched;                       /* plan, requeue: condition held; detail: exists */
+    bool matched; /* plan, requeue: condition held; detail: exists */
     const struct send_row *rows;
     size_t n_rows;
     uint64_t count;                     /* plan: rows made; feedback: facts new; recover, requeue,
@@ -278,7 +285,7 @@ struct sends_result {
     const uint64_t *ids;                /* exclusions: contacts; oneoff_groups; plan: rows made */
     const uint64_t *positions;          /* exclusions: position of each */
     size_t n_ids;
-    const struct run_record *runs;      /* operations that move rows: the runs touched, after it */
+    const struct run_record *runs; /* operations that move rows: the runs touched, after it */
     size_t n_runs;
     struct send_detail detail;
 };

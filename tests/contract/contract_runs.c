@@ -2,6 +2,7 @@
  * Contract of the run records and of the instance records, on every backend.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "contract/world.h"
 #include "store/instances.h"
@@ -195,6 +196,85 @@ START_TEST(change_is_conditional)
 }
 END_TEST
 
+/** Add a detail of `n` bytes and return the stored array, in the batch `b_r`. */
+static struct slice
+add_detail(struct world *w, size_t n, struct store_batch **b_r)
+{
+    struct run_change c = {.broadcast = WORLD_RUN, .set = RUN_ADD_DETAIL};
+    char object[RUN_DETAIL_MAX];
+    unsigned op;
+
+    memset(object, 'x', sizeof object);
+    object[0] = '{';
+    object[n - 1] = '}';
+    c.to.reason_detail = slice_make(object, n);
+    *b_r = store_batch_create(w->st, STORE_URGENT);
+    op = runs_change(*b_r, &c);
+    contract_run(*b_r);
+    ck_assert(runs_result(*b_r, op)->matched);
+    return runs_result(*b_r, op)->runs[0].reason_detail;
+}
+
+START_TEST(details_stack_up_to_a_bound)
+{
+    EACH_DRIVER(d)
+    {
+        struct store_batch *b;
+        struct world w;
+
+        world_open(&w, d);
+        ck_assert(slice_eq_str(add_detail(&w, 4, &b), "[{xx}]"));
+        store_batch_free(&b);
+        ck_assert(slice_eq_str(add_detail(&w, 3, &b), "[{xx},{x}]"));
+        store_batch_free(&b);
+        ck_assert_uint_eq(add_detail(&w, RUN_DETAIL_MAX - 11, &b).n, RUN_DETAIL_MAX);
+        store_batch_free(&b);
+        ck_assert_uint_eq(add_detail(&w, 2, &b).n, RUN_DETAIL_MAX); /* full: left as it is */
+        store_batch_free(&b);
+        ck_assert(change(&w,
+            (struct run_change){.set = RUN_SET_DETAIL, .to = {.reason_detail = SLICE_LIT("[]")}},
+            NULL));
+        ck_assert(slice_eq_str(add_detail(&w, 4, &b), "[{xx}]"));
+        store_batch_free(&b);
+        world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(confirmation_alone_keeps_the_schedule)
+{
+    EACH_DRIVER(d)
+    {
+        struct run_change c = {.set = RUN_SET_SCHEDULE,
+            .to = {.scheduled_at_ms = 1,
+                .confirmed_at_ms = 2,
+                .confirmed_count = 3,
+                .template_version = 4,
+                .profile = 5,
+                .max_lateness_ms = 6,
+                .growth_limit = 7}};
+        struct run_record r;
+        struct world w;
+
+        world_open(&w, d);
+        ck_assert(change(&w, c, &r));
+        ck_assert_int_eq(r.confirmed_count, 3);
+        ck_assert_int_eq(r.growth_limit, 7);
+        c = (struct run_change){.set = RUN_SET_CONFIRMED,
+            .to = {.confirmed_at_ms = 20, .confirmed_count = 30, .growth_limit = -1}};
+        ck_assert(change(&w, c, &r));
+        ck_assert_int_eq(r.confirmed_at_ms, 20);
+        ck_assert_int_eq(r.confirmed_count, 30);
+        ck_assert_int_eq(r.growth_limit, -1);
+        ck_assert_int_eq(r.scheduled_at_ms, 1);
+        ck_assert_uint_eq(r.template_version, 4);
+        ck_assert_uint_eq(r.profile, 5);
+        ck_assert_int_eq(r.max_lateness_ms, 6);
+        world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(closing_needs_an_empty_ledger)
 {
     EACH_DRIVER(d)
@@ -234,7 +314,7 @@ START_TEST(lease_is_fenced)
         struct run_change take = {
             .set = RUN_TAKE_LEASE, .to = {.lease_owner = 8, .lease_beat_ms = 100}};
         struct run_change beat = {.set = RUN_BEAT, .to = {.lease_owner = 8, .lease_beat_ms = 120}};
-        struct run_change drop = {.set = RUN_DROP_LEASE, .to = {.lease_owner = 8}};
+        struct run_change drop = {.set = RUN_DROP_LEASE};
         struct run_record r;
         struct world w;
 
@@ -255,11 +335,10 @@ START_TEST(lease_is_fenced)
         take.to.lease_owner = 8;
         ck_assert(change(&w, take, &r)); /* its own, again */
         ck_assert_uint_eq(r.fence, 3);
-        drop.to.fence = 2;
-        ck_assert(!change(&w, drop, NULL));
-        drop.to.fence = 3;
-        ck_assert(change(&w, drop, &r));
+        ck_assert(change(&w, drop, &r)); /* with the pause of somebody else, say */
         ck_assert_uint_eq(r.lease_owner, 0);
+        ck_assert_uint_eq(r.fence, 3);
+        ck_assert(!change(&w, beat, NULL));
         take.to.lease_owner = 9;
         take.stale_before_ms = 0;
         ck_assert(change(&w, take, &r)); /* nobody's */
@@ -421,5 +500,6 @@ START_TEST(a_copied_folder_is_not_adopted)
 END_TEST
 
 SUITE_MAIN("contract runs", create_and_get_keep_everything, lists_by_state_and_due,
-    change_is_conditional, closing_needs_an_empty_ledger, lease_is_fenced,
-    delete_spares_what_has_rows, correct_mends_what_recount_finds, a_copied_folder_is_not_adopted)
+    change_is_conditional, details_stack_up_to_a_bound, confirmation_alone_keeps_the_schedule,
+    closing_needs_an_empty_ledger, lease_is_fenced, delete_spares_what_has_rows,
+    correct_mends_what_recount_finds, a_copied_folder_is_not_adopted)

@@ -334,7 +334,8 @@ delete_run(struct sq_conn *c, uint64_t broadcast, struct err *err)
 
 /** The operations on one loaded run. */
 static int
-apply_to_run(struct sq_conn *c, struct store_op *op, struct run_record *r, struct err *err)
+apply_to_run(
+    struct sq_conn *c, struct store_op *op, struct run_record *r, struct arena *a, struct err *err)
 {
     struct run_result *res = &op->run_out;
 
@@ -345,7 +346,7 @@ apply_to_run(struct sq_conn *c, struct store_op *op, struct run_record *r, struc
             run_matched(&r->n) == 0;
         return res->matched ? delete_run(c, r->broadcast, err) : 0;
     case OP_RUNS_CHANGE:
-        res->matched = run_move_change(r, op->args);
+        res->matched = run_move_change(r, op->args, a);
         return res->matched ? sq_run_save(c, r, err) : 0;
     case OP_RUNS_CORRECT:
         run_counters_add(&r->n, &((const struct runs_correct_args *)op->args)->delta);
@@ -381,5 +382,5 @@ sq_op_runs(struct sq_conn *c, struct store_op *op, struct arena *a, struct err *
     if ((rc = sq_run_load(c, broadcast_of(op), a, r, err)) < 0)
         return -1;
     set_runs(op, r, rc == 1 ? 1 : 0);
-    return rc == 1 ? apply_to_run(c, op, r, err) : 0;
+    return rc == 1 ? apply_to_run(c, op, r, a, err) : 0;
 }

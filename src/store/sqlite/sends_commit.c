@@ -134,8 +134,10 @@ settle_all(struct sq_touches *t, const struct sends_settle *s, size_t n, settle_
 static bool
 is_suppressed(struct sq_conn *c, const struct sends_claim *claim)
 {
-    for (int64_t step = 0; step < HASH_STEPS && step <= claim->address_hash; step++) {
-        if (sq_suppressed_since(c->owner, claim->address_hash - step, claim->seen_seq))
+    for (uint64_t step = 0; step < HASH_STEPS; step++) {
+        uint64_t hash = ((uint64_t)claim->address_hash - step) & INT64_MAX;
+
+        if (sq_suppressed_since(c->owner, (int64_t)hash, claim->seen_seq))
             return true;
     }
     return false;
