@@ -32,6 +32,9 @@
 
 #define TEXT_MAX 256
 
+/* Where the time of preparing goes, in microseconds of the workers' clocks. */
+enum stage { STAGE_READ, STAGE_RENDER, STAGE_MIME, STAGE_SIGN, STAGES };
+
 /** Everything a worker needs and gives back. */
 struct prepare {
     struct sender *sender;
@@ -55,6 +58,7 @@ struct prepare {
     struct buf message, key;
     uint64_t seen_seq;
     struct store_batch *facts;
+    uint64_t spent_us[STAGES];
 };
 
 /* What is known of one row besides the row itself. */
@@ -80,6 +84,16 @@ dead_row(struct prepare *p, const struct send_row *row, enum send_state to,
     strncpy(p->dead_text[p->n_dead], text, TEXT_MAX - 1);
     s->reply_text = slice_str(p->dead_text[p->n_dead]);
     p->n_dead++;
+}
+
+/* Add the time since `started_us` to a stage; returns now. */
+static uint64_t
+spend(struct prepare *p, enum stage stage, uint64_t started_us)
+{
+    uint64_t now_us = clock_mono_us();
+
+    p->spent_us[stage] += now_us - started_us;
+    return now_us;
 }
 
 /* ---- one mail -------------------------------------------------------------------------------- */
@@ -192,6 +206,7 @@ build_message(struct prepare *p, struct job *j, const struct send_row *row, cons
         .boundary_seed = row->id + row->generation,
     };
     bool needs_smtputf8 = false;
+    uint64_t started_us;
     int rc;
 
     token_message_id(
@@ -200,9 +215,14 @@ build_message(struct prepare *p, struct job *j, const struct send_row *row, cons
     buf_deinit(&id);
     m.n_extra = extra_headers(p, c, extra);
     buf_clear(&p->message);
+    started_us = clock_mono_us();
     rc = mime_build(&m, &p->message, &needs_smtputf8, err);
     j->mail.needs_smtputf8 = needs_smtputf8;
-    return rc == 0 ? sign(p, j, err) : -1;
+    started_us = spend(p, STAGE_MIME, started_us);
+    if (rc == 0)
+        rc = sign(p, j, err);
+    spend(p, STAGE_SIGN, started_us);
+    return rc;
 }
 
 static int
@@ -216,6 +236,7 @@ make_mail(struct prepare *p, struct job *j, const struct send_row *row, const st
         .contact = contact,
         .vars = vars,
     };
+    uint64_t started_us;
 
     if (fill_envelope(p, j, row, c, err) != 0)
         return -1;
@@ -429,8 +450,10 @@ static int
 prepare_rows(struct prepare *p, const struct send_row *rows, size_t n)
 {
     struct facts_read fr;
+    uint64_t started_us = clock_mono_us();
     int rc = read_facts(p, &fr, rows, n);
 
+    spend(p, STAGE_READ, started_us);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         struct row_facts f;
 
@@ -532,6 +555,22 @@ hand_over(struct prepare *p)
         group_rewind(p->group);
 }
 
+/* The stages are shown as one counter each. */
+static void
+count_stages(const struct prepare *p)
+{
+    static struct metric *metrics[STAGES];
+    static const char *const labels[STAGES] = {
+        "stage=\"read\"", "stage=\"render\"", "stage=\"mime\"", "stage=\"sign\""};
+
+    for (int i = 0; i < STAGES; i++) {
+        if (metrics[i] == NULL)
+            metrics[i] = metric_counter("mailshot_prepare_microseconds_total",
+                "Time spent preparing mails, by stage", labels[i]);
+        metric_add(metrics[i], (int64_t)p->spent_us[i]);
+    }
+}
+
 static void
 prepare_done(void *arg)
 {
@@ -543,6 +582,7 @@ prepare_done(void *arg)
     s->n_prepare_jobs--;
     g->n_preparing--;
     p->channel->n_preparing[g->lane] -= p->n_ids;
+    count_stages(p);
     if (p->rc != 0) {
         struct log_ctx ctx = {.broadcast = g->is_broadcast ? g->id : 0};
 
