@@ -81,7 +81,7 @@ dead_row(struct prepare *p, const struct send_row *row, enum send_state to,
     s->to = to;
     s->fail_class = fail_class;
     s->at_ms = p->env.now_ms;
-    strncpy(p->dead_text[p->n_dead], text, TEXT_MAX - 1);
+    snprintf(p->dead_text[p->n_dead], TEXT_MAX, "%.*s", TEXT_MAX - 1, text);
     s->reply_text = slice_str(p->dead_text[p->n_dead]);
     p->n_dead++;
 }
@@ -241,8 +241,11 @@ make_mail(struct prepare *p, struct job *j, const struct send_row *row, const st
     if (fill_envelope(p, j, row, c, err) != 0)
         return -1;
     to.address_key = buf_slice(&j->recipient_key);
-    if (render_mail(&p->env, c, &to, p->scratch, &p->parts, err) != 0 ||
-        build_message(p, j, row, c, err) != 0)
+    started_us = clock_mono_us();
+    if (render_mail(&p->env, c, &to, p->scratch, &p->parts, err) != 0)
+        return -1;
+    spend(p, STAGE_RENDER, started_us);
+    if (build_message(p, j, row, c, err) != 0)
         return -1;
     j->broadcast = row->broadcast;
     j->group = row->group;
