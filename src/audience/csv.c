@@ -230,11 +230,9 @@ csv_next(struct csv *c, struct csv_record *r_r)
     if (c->state == AT_START || c->state == AFTER_CR)
         start_record(c);
     while (c->at < c->in.n) {
-        enum state before = c->state;
-
         if (step(c, c->in.p[c->at++]))
             return end_record(c, r_r);
-        if ((before == AT_START || before == AFTER_CR) && c->state == AT_START)
+        if (c->state == AT_START || c->state == AFTER_CR)
             c->record_line = c->line; /* behind an empty line */
     }
     if (!c->is_finished)

@@ -28,6 +28,7 @@ static const struct {
     {"empty fields", "a,,\n,,\n", ',', "1[a][][] 2[][][] "},
     {"empty quoted", "\"\"\n", ',', "1[] "},
     {"empty lines", "a,b\n\n\r\n1,2\n", ',', "1[a][b] 4[1][2] "},
+    {"empty lines of all kinds", "a,b\r\r\n\n\r1,2\r\n\r3,4", ',', "1[a][b] 5[1][2] 7[3][4] "},
     {"unclosed quote", "a,b\n\"1,2\n3,4", ',', "1[a][b] 2!a quote is not closed "},
     {"nothing", "", ',', ""},
     {"only a mark", "\xef\xbb\xbf", ',', ""},
