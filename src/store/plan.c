@@ -84,14 +84,11 @@ implies(const struct filter *q, const struct filter *p)
                 !filter_match_value(p, &q->values[i].it))
                 return false;
         }
-        /* An empty list is a contradiction, which SQLite cannot lead through a partial index. */
-        return q->n_values > 0;
+        return true;
     }
     if (q->op == FILTER_EQ)
         return value_rank(&q->value) != VALUE_RANK_NULL && filter_match_value(p, &q->value);
-    if (!is_range(q) || value_rank(&q->value) == VALUE_RANK_NULL)
-        return false;
-    return p->op == FILTER_EXISTS || (is_range(p) && range_implies(q, p));
+    return is_range(q) && is_range(p) && range_implies(q, p);
 }
 
 static bool
@@ -214,6 +211,17 @@ choose_order(struct plan *p, const struct schema_coll *coll, const struct store_
     }
 }
 
+/* A condition nothing meets, {$in: []}: no index is needed to find nothing. */
+static const struct filter *
+find_impossible(const struct conjuncts *have)
+{
+    for (unsigned i = 0; i < have->n; i++) {
+        if (have->f[i]->op == FILTER_IN && have->f[i]->n_values == 0)
+            return have->f[i];
+    }
+    return NULL;
+}
+
 void
 plan_make(struct plan *p, const struct schema_coll *coll, const struct filter *f,
     const struct store_find *find)
@@ -224,6 +232,11 @@ plan_make(struct plan *p, const struct schema_coll *coll, const struct filter *f
 
     memset(p, 0, sizeof(*p));
     collect(f, &have);
+    if ((p->conds[0] = find_impossible(&have)) != NULL) {
+        p->n_conds = 1;
+        p->is_exact = p->is_served = true;
+        return;
+    }
     for (unsigned i = 0; i < have.n; i++) {
         if (is_id_cond(have.f[i]) && is_equality(have.f[i]))
             best = 100; /* nothing is narrower */

@@ -90,6 +90,27 @@ json_to_bson(const struct json *j, bool is_array, bson_t *out, struct err *err)
     return 0;
 }
 
+/* Comparisons joined by "and": what every driver can put into an index. $exists is left out, since an
+ * index cannot tell null from missing. */
+static bool
+is_plain_condition(const struct filter *f)
+{
+    switch (f->op) {
+    case FILTER_AND:
+        for (size_t i = 0; i < f->n_kids; i++) {
+            if (!is_plain_condition(f->kids[i]))
+                return false;
+        }
+        return f->n_kids > 0;
+    case FILTER_EQ:
+    case FILTER_LT:
+    case FILTER_LTE:
+    case FILTER_GT:
+    case FILTER_GTE: return true;
+    default: return false;
+    }
+}
+
 static int
 set_partial(struct builder *b, struct schema_index *index, const struct json *j)
 {
@@ -108,6 +129,8 @@ set_partial(struct builder *b, struct schema_index *index, const struct json *j)
     index->partial = kept;
     if (rc == 0 && (index->in_index = filter_compile(kept, b->a, b->err)) == NULL)
         rc = -1;
+    if (rc == 0 && !is_plain_condition(index->in_index))
+        rc = err_set(b->err, ERR_INVALID, "partial takes comparisons joined by and");
     return rc;
 }
 

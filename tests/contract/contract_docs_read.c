@@ -399,6 +399,14 @@ START_TEST(access_is_held)
     ck_assert_str_eq(
         docs_find_ids(st, "contacts", STORE_INDEXED, "{'_id': {'$in': [1, 2]}}", NULL, NULL, 0),
         "");
+    ck_assert_str_eq(docs_find_ids(st, "contacts", STORE_INDEXED,
+                         "{'externalId': {'$in': []}, 'locale': 'de'}", NULL, NULL, 0),
+        "");
+    ck_assert_str_eq(
+        docs_find_ids(st, "contacts", STORE_INDEXED, "{'_id': {'$in': []}}", NULL, NULL, 0), "");
+    ck_assert_str_eq(docs_find_ids(st, "contacts", STORE_INDEXED,
+                         "{'externalId': {'$in': ['a', 'b', 'c']}}", NULL, NULL, 0),
+        "");
     /* A page in index or id order is bounded by its limit. */
     ck_assert_str_eq(
         docs_find_ids(st, "contacts", STORE_INDEXED, "{}", "{'updatedAt': -1}", NULL, 10), "");

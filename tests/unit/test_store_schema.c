@@ -79,6 +79,12 @@ START_TEST(slips_are_refused)
         "{\"index\":{\"collection\":\"a\",\"name\":\"n;\",\"keys\":{\"x\":1}}}]}",
         "{\"steps\":[{\"collection\":\"a\"},{\"index\":{\"collection\":\"a\",\"name\":\"n\","
         "\"keys\":{\"x\":1},\"partial\":{\"x\":{\"$foo\":1}}}}]}",
+        "{\"steps\":[{\"collection\":\"a\"},{\"index\":{\"collection\":\"a\",\"name\":\"n\","
+        "\"keys\":{\"x\":1},\"partial\":{\"x\":{\"$exists\":true}}}}]}",
+        "{\"steps\":[{\"collection\":\"a\"},{\"index\":{\"collection\":\"a\",\"name\":\"n\","
+        "\"keys\":{\"x\":1},\"partial\":{\"$or\":[{\"x\":1}]}}}]}",
+        "{\"steps\":[{\"collection\":\"a\"},{\"index\":{\"collection\":\"a\",\"name\":\"n\","
+        "\"keys\":{\"x\":1},\"partial\":{}}}]}",
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

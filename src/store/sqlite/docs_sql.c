@@ -194,11 +194,6 @@ put_path_cond(struct buf *sql, struct sq_query *q, const struct filter *f)
         put_value(sql, q, &f->value);
         break;
     case FILTER_IN: put_in(sql, q, f); break;
-    case FILTER_EXISTS: /* in partial indexes: told apart from null only by not being null */
-        sq_put_path(sql, f->path->text);
-        buf_append_str(sql, "<>");
-        put_rank(sql, VALUE_RANK_NULL);
-        break;
     default: put_range(sql, q, f); break;
     }
 }
