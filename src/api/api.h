@@ -18,6 +18,7 @@ struct api_route;
 struct api_table;
 struct broadcasts;
 struct crypto_keys;
+struct gates;
 struct http_param;
 struct loop;
 struct sender;
@@ -160,9 +161,10 @@ struct api_route {
     const char *const *errors; /* sub-codes it may answer, NULL-terminated */
 };
 
-/** Everything handlers reach. Filled by the wiring; sender, broadcasts and ticker are NULL in a tool
- * without a daemon (handlers that need them then answer 409 "daemon_required"). `table` and
- * `auth` are set by api_create(), `table` alone by api_local_create(). */
+/** Everything handlers reach. Filled by the wiring; loop, sender, ticker and gates are NULL in a tool
+ * without a daemon (handlers that need them then answer 409 "daemon_required"), and the broadcast
+ * functions do without their live parts. `table` and `auth` are set by api_create(), `table` alone by
+ * api_local_create(). */
 struct api_env {
     struct store *store;
     struct loop *loop;
@@ -170,6 +172,7 @@ struct api_env {
     struct sender *sender;
     struct broadcasts *broadcasts;
     struct ticker *ticker;
+    struct gates *gates;
     struct api_ready *ready; /* NULL: always ready */
     const struct api_table *table;
     struct api_auth *auth;  /* set by api_create(); NULL in a tool */

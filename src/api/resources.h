@@ -6,8 +6,12 @@
 /* The route arrays of all resources, one per file, each ended by method NULL. routes.c names them in
  * one list. */
 
-extern const struct api_route api_describe_routes[]; /* describe.c */
-extern const struct api_route api_ops_routes[];      /* ops.c */
+extern const struct api_route api_describe_routes[];  /* describe.c */
+extern const struct api_route api_ops_routes[];       /* ops.c */
+extern const struct api_route api_profile_routes[];   /* profiles.c */
+extern const struct api_route api_contact_routes[];   /* contact_routes.c */
+extern const struct api_route api_template_routes[];  /* templates.c */
+extern const struct api_route api_broadcast_routes[]; /* broadcast_routes.c */
 
 /** All of them, ended by NULL: what api_create() and api_local_create() take. */
 extern const struct api_route *const api_all_routes[];

@@ -10,5 +10,9 @@
 const struct api_route *const api_all_routes[] = {
     api_describe_routes,
     api_ops_routes,
+    api_broadcast_routes,
+    api_template_routes,
+    api_contact_routes,
+    api_profile_routes,
     NULL,
 };

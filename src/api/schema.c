@@ -98,9 +98,14 @@ static void
 wrong_type(const struct api_field *f, enum api_field_type type, const char *path,
     struct api_faults *faults)
 {
-    api_faults_add(faults, path, "must be a%s %s%s",
+    bool is_number = type == FIELD_INT || type == FIELD_NUMBER;
+    char bounds[64] = "";
+
+    if (is_number && f->max != 0)
+        snprintf(bounds, sizeof bounds, " between %" PRId64 " and %" PRId64, f->min, f->max);
+    api_faults_add(faults, path, "must be a%s %s%s%s",
         strchr("aeio", api_field_type_name(type)[0]) != NULL ? "n" : "", api_field_type_name(type),
-        f->is_nullable ? " or null" : "");
+        bounds, f->is_nullable ? " or null" : "");
 }
 
 /* ---- texts, which bodies and queries share ---------------------------------------------------- */

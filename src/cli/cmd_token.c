@@ -61,7 +61,7 @@ list(struct cli *c)
 
     if (rc != EXIT_OK)
         return rc;
-    for (const struct json *t = json_first(json_get(answer, "tokens")); t != NULL; t = json_next(t))
+    for (const struct json *t = json_first(json_get(answer, "items")); t != NULL; t = json_next(t))
         print_token(t);
     json_free(&answer);
     return EXIT_OK;

@@ -13,6 +13,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_cmd_keys,
     &cli_cmd_adopt,
     &cli_cmd_db,
+    &cli_cmd_import,
     &cli_cmd_api,
     &cli_cmd_version,
     &cli_cmd_help,

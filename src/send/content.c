@@ -85,6 +85,7 @@ compile_html(struct content *c, const struct template_content *t, struct err *er
         return -1;
     }
     c->has_html = true;
+    c->n_links = (uint32_t)table->n_links;
     return 0;
 }
 
@@ -102,6 +103,20 @@ compile_parts(struct content *c, const struct template_content *t, struct err *e
     if (!t->is_text_only && slice_trim(t->html).n > 0 && compile_html(c, t, err) != 0)
         return -1;
     return compile_text(c, t, err);
+}
+
+int
+content_compile(const struct template_content *t, struct content **c_r, struct err *err)
+{
+    struct content *c = content_create();
+
+    c->kind = t->kind;
+    if (compile_parts(c, t, err) != 0) {
+        content_free(c);
+        return -1;
+    }
+    *c_r = c;
+    return 0;
 }
 
 int

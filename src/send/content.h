@@ -17,6 +17,7 @@
 struct crypto_keys;
 struct crypto_signer;
 struct store;
+struct template_content;
 
 /**
  * What all mails of a group have in common: one immutable, compiled template version with the
@@ -32,10 +33,16 @@ struct content {
     enum mail_kind kind;
     struct template *subject, *preheader, *html, *text;
     bool has_html;
+    uint32_t n_links; /* that are tracked */
     struct slice from_name, from_address, reply_to;
     struct value vars;       /* of the broadcast */
     struct slice slug, name; /* of the broadcast */
 };
+
+/** Compile a content that is not stored, as publishing does to see whether it can be sent. The result
+ * has no sender and no slug; the caller is its only owner. ERR_INVALID with the part, line and column in
+ * its text. */
+int content_compile(const struct template_content *t, struct content **c_r, struct err *err);
 
 /** Load and compile version `version` of a template for a broadcast. Blocking. ERR_NOTFOUND when it is
  * gone; what does not compile is ERR_INVALID. */

@@ -153,7 +153,8 @@ START_TEST(schema_bodies)
         {"{\"slug\":\"a\",\"cap\":0,\"least\":2}",
             "cap: must be between 1 and 100; least: must be at least 3"},
         {"{\"slug\":\"a\",\"cap\":1.5,\"rate\":\"1\",\"on\":1}",
-            "cap: must be an integer or null; rate: must be a number; on: must be a boolean"},
+            "cap: must be an integer between 1 and 100 or null; rate: must be a number between 0 "
+            "and 100; on: must be a boolean"},
         {"{\"slug\":\"a\",\"at\":\"2026-01-01T00:00:00Z\",\"id\":\"0000000000001\"}", ""},
         {"{\"slug\":\"a\",\"at\":\"2026-01-01\",\"id\":\"x\"}",
             "at: must be a time (ISO 8601 with offset); id: must be an id"},
@@ -220,7 +221,7 @@ START_TEST(schema_queries)
     } cases[] = {
         {"/?slug=a&cap=5&on=true&email=a%40example.com", ""},
         {"/?cap=5", "slug: is required"},
-        {"/?slug=a&cap=x", "cap: must be an integer or null"},
+        {"/?slug=a&cap=x", "cap: must be an integer between 1 and 100 or null"},
         {"/?slug=a&cap=101&on=yes", "cap: must be between 1 and 100; on: must be a boolean"},
         {"/?slug=a&slug=b", "slug: is given twice"},
         {"/?slug=a&nope=1", "nope: unknown parameter"},
