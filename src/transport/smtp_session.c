@@ -20,6 +20,7 @@
 
 #define INPUT_MAX 8192
 #define QUIT_MS   5000
+#define HASTY_MS  1000
 
 static const char *const state_names[SMTP_STATES] = {"no-conn", "resolve", "connect", "TLS",
     "greeting", "EHLO", "HELO", "STARTTLS", "AUTH", "AUTH user", "AUTH password", "idle", "MAIL",
@@ -185,12 +186,14 @@ quit_over(struct smtp_session *s)
 static void
 idle_lost(struct smtp_session *s)
 {
-    if (s->base.mail != NULL)
+    if (s->base.mail != NULL) {
         smtp_txn_lost(s, "the server closed the connection");
-    else if (s->base.state == SESSION_RESERVED)
+    } else if (s->base.state == SESSION_RESERVED) {
         smtp_session_disconnect(s);
-    else
+    } else {
+        s->base.is_hasty = clock_mono_ms() - s->idle_since_ms < HASTY_MS;
         session_end(s, NULL);
+    }
 }
 
 /* ---- connecting ---------------------------------------------------------------------------- */

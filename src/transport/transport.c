@@ -14,8 +14,8 @@
  * failures. All opening and closing happens in on_adjust(), on a timer, so that no event comes from
  * inside a call of the owner.
  *
- * A failure is a session that ended before any mail got an answer on it, and one probe at a time is
- * made until a mail is answered again. A relay that refuses further sessions while others work tells
+ * A failure is a session that broke before any mail got an answer on it, or was closed as soon as it was
+ * ready; one probe at a time is made until a mail is answered again. A relay that refuses further sessions while others work tells
  * its own limit; it is believed for a minute and then tried by one session more.
  */
 
@@ -192,7 +192,7 @@ void
 transport_session_gone(struct transport_session *s, const struct transport_result *why)
 {
     struct transport *t = s->t;
-    bool is_trouble = why != NULL || s->state == SESSION_BUSY;
+    bool is_trouble = why != NULL || s->state == SESSION_BUSY || s->is_hasty;
     struct transport_result told;
 
     assert(s->state != SESSION_GONE && s->mail == NULL);

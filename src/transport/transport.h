@@ -68,7 +68,7 @@ struct transport_settings {
     const char *ehlo_name;
     unsigned max_sessions;
     unsigned max_mails_per_session; /* 0 = no limit */
-    int64_t idle_ms;                /* close an idle session after this */
+    int64_t idle_ms;                /* close an idle session after this, 0 = 30 s */
     const char *capture_dir;        /* capture: where .eml files go */
     /* RFC 5321 §4.5.3.2 time-outs, 0 = the RFC's values */
     int64_t connect_ms, greeting_ms, command_ms, data_start_ms, data_block_ms, data_end_ms;
@@ -93,7 +93,7 @@ struct transport_events {
 struct transport *transport_create(struct loop *l, struct workers *cpu,
     const struct transport_settings *settings, const struct transport_events *events, void *arg,
     struct err *err);
-/** Close all sessions at once; no callback comes any more. Mails in flight are the caller's to put
+/** Close all sessions at once; no callback comes any more. Not from inside an event: defer it. Mails in flight are the caller's to put
  * in doubt. */
 void transport_free(struct transport **t);
 /** How many sessions are wanted now (≤ max_sessions). Opens missing ones, at most a few at a time,

@@ -24,6 +24,7 @@ struct transport_session {
     enum session_state state;
     const struct transport_mail *mail; /* SESSION_BUSY */
     bool is_proven;                    /* a mail got an answer here */
+    bool is_hasty;                     /* the far side closed it as soon as it was ready */
     bool is_leaving;                   /* GONE, but still saying good-bye: not to be freed yet */
     void *data;
 };

@@ -40,7 +40,7 @@ struct pool {
     struct transport_result trouble;
     unsigned max_sessions_seen;
     void (*on_each)(struct pool *p); /* after each result */
-    unsigned in_flight_at_kill;
+    bool is_idle;                    /* give no mail */
 };
 
 /* ---- the sink ------------------------------------------------------------------------------ */
@@ -117,6 +117,8 @@ on_ready(struct transport_session *s, void *arg)
 
     if (transport_sessions(p->t) > p->max_sessions_seen)
         p->max_sessions_seen = transport_sessions(p->t);
+    if (p->is_idle)
+        return;
     if (p->n_given < p->n_mails)
         transport_send(s, &p->mails[p->n_given++].mail);
     else
@@ -287,7 +289,6 @@ kill_in_the_middle(struct pool *p)
 {
     if (p->n_done != p->n_mails / 2)
         return;
-    p->in_flight_at_kill = p->n_given - p->n_done;
     kill(p->sink, SIGUSR1);
 }
 
@@ -348,4 +349,22 @@ START_TEST(test_close_idle)
 }
 END_TEST
 
-SUITE_MAIN("smtp_pool", test_many, test_relay_limit, test_refusals, test_death, test_close_idle)
+/* A server that hangs up as soon as it has greeted is not called again and again. */
+START_TEST(test_hang_up)
+{
+    struct pool *p = pool_create(0, 1, "close-idle 1ms\n");
+
+    p->is_idle = true;
+    for (int i = 0; i < 60; i++)
+        loop_turn(p->loop, 5);
+    ck_assert_uint_ge(p->n_down, 1);
+    ck_assert_uint_le(p->n_down, 2);
+    ck_assert_uint_eq(p->n_trouble, 0);
+    ck_assert_int_gt(transport_backoff_ms(p->t), 0);
+    stop_sink(p, "mails=");
+    pool_free(p);
+}
+END_TEST
+
+SUITE_MAIN("smtp_pool", test_many, test_relay_limit, test_refusals, test_death, test_close_idle,
+    test_hang_up)

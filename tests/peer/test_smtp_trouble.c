@@ -189,10 +189,39 @@ START_TEST(test_large)
 }
 END_TEST
 
+/* The same through TLS: records, partial writes, and the peer's end in the middle. */
+static const struct peer_step tls_taken[] = {
+    PEER_TLS, HELLO, PIPELINING, ENVELOPE, GO, PEER_BODY(NULL), PEER_TRICKLE("250 ok\r\n"), BYE};
+static const struct peer_step tls_dropped[] = {
+    PEER_TLS, HELLO, PIPELINING, ENVELOPE, GO, PEER_READ(100000), PEER_RESET, PEER_END};
+static const struct peer_step tls_doubt[] = {
+    PEER_TLS, HELLO, PIPELINING, ENVELOPE, GO, PEER_BODY(NULL), PEER_CLOSE, PEER_END};
+
+static struct scenario tls_larges[] = {
+    {"large message through TLS", tls_taken, .mails = {EXPECT_OK}},
+    {"reset in the middle, through TLS", tls_dropped, .mails = {DEFERRED("(body)")}},
+    {"closed after the dot, through TLS", tls_doubt, .mails = {IN_DOUBT("(data end)")}},
+};
+
+START_TEST(test_large_tls)
+{
+    const char *ca_file = peer_certificate("127.0.0.1");
+
+    for (size_t i = 0; i < sizeof(tls_larges) / sizeof(tls_larges[0]); i++) {
+        tls_larges[i].settings.tls = TRANSPORT_TLS_IMPLICIT;
+        tls_larges[i].settings.tls_verify = true;
+        tls_larges[i].settings.ca_file = ca_file;
+        tls_larges[i].data[0] = large;
+        tls_larges[i].data_n = LARGE_BYTES;
+        driver_run(&tls_larges[i]);
+    }
+}
+END_TEST
+
 START_TEST(test_idle)
 {
     driver_run_all(idle, sizeof(idle) / sizeof(idle[0]));
 }
 END_TEST
 
-SUITE_MAIN("smtp_trouble", test_stalls, test_drops, test_large, test_idle)
+SUITE_MAIN("smtp_trouble", test_stalls, test_drops, test_large, test_large_tls, test_idle)
