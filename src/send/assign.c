@@ -100,6 +100,7 @@ claim(struct channel *ch, struct job *j)
     ch->n_busy[j->lane]++;
     slot->job = j;
     j->slot = slot;
+    transport_session_reserve(slot->session);
     step_claim(ch->sender->step, j);
 }
 

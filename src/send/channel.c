@@ -305,9 +305,7 @@ on_down(struct transport_session *session, const struct transport_result *why, v
         log_warn(NULL, "send.session_down", "code=%d reason=\"%s\"", why->reply_code, why->text);
     }
     if (slot != NULL) {
-        if (slot->job != NULL)
-            slot->job->slot = NULL; /* its claim is under way; channel_granted() puts it back */
-        else if (!list_empty(&slot->node))
+        if (!list_empty(&slot->node))
             ch->n_ready--;
         list_del(&slot->node);
         mem_free(slot);
@@ -391,25 +389,8 @@ channel_granted(struct channel *ch, struct job *j)
 {
     ch->n_in_flight++;
     j->attempt++;
-    if (j->slot != NULL) {
-        j->state = JOB_ON_WIRE;
-        transport_send(j->slot->session, &j->mail);
-        return;
-    }
-    /* The session died while the claim was under way: nothing was written, the row goes back. */
-    ch->n_busy[j->lane]--;
-    channel_leave_domain(ch, j);
-    memset(&j->settle, 0, sizeof(j->settle));
-    j->settle = (struct sends_settle){.broadcast = j->broadcast,
-        .id = j->id,
-        .token = j->token,
-        .to = SEND_QUEUED,
-        .fail_class = FAIL_NETWORK,
-        .at_ms = clock_now_ms(),
-        .due_at_ms = clock_now_ms(),
-        .is_uncounted_attempt = true};
-    j->is_suppress = false;
-    step_settle(ch->sender->step, j);
+    j->state = JOB_ON_WIRE;
+    transport_send(j->slot->session, &j->mail);
 }
 
 void
@@ -423,8 +404,8 @@ channel_unclaim(struct channel *ch, struct job *j, bool again)
     pace_untake(ch->pace);
     j->slot = NULL;
     job_put(ch->sender, j);
-    if (slot != NULL)
-        channel_session_idle(ch, slot);
+    transport_session_release(slot->session);
+    channel_session_idle(ch, slot);
     if (g != NULL && again)
         group_rewind(g);
 }

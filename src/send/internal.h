@@ -52,7 +52,7 @@ struct job {
     struct list node;
     enum job_state state;
     struct channel *channel;
-    struct session_slot *slot; /* its session; NULL when that died while the claim was under way */
+    struct session_slot *slot; /* its session, from claim to result */
     uint64_t broadcast, group, id, contact;
     enum send_lane lane;
     uint32_t generation, attempt, delay_min;
