@@ -12,9 +12,10 @@
 #define FILE_LIMIT_BYTES (256 * 1024)
 #define ENV_PREFIX       "MAILSHOT_"
 
-/* Variables with our prefix that are no options. */
+/* Variables with our prefix that are no options: the file's name, and what the test programs use. */
 static const char *const foreign_env[] = {
-    "MAILSHOT_CONFIG", "MAILSHOT_TEST_DIR", "MAILSHOT_SOURCE_DIR"};
+    "MAILSHOT_CONFIG", "MAILSHOT_BUILD_DIR", "MAILSHOT_SOURCE_DIR"};
+static const char test_env[] = ENV_PREFIX "TEST_";
 
 static char
 upper(char c)
@@ -206,7 +207,7 @@ is_foreign(struct slice name)
     for (size_t i = 0; i < sizeof(foreign_env) / sizeof(foreign_env[0]); i++)
         if (slice_eq_str(name, foreign_env[i]))
             return true;
-    return false;
+    return slice_starts(name, slice_str(test_env));
 }
 
 static int

@@ -5,21 +5,25 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "broadcast/broadcasts.h"
 #include "daemon/routes.h"
 
 struct api;
 struct api_ready;
 struct config;
 struct config_sources;
+struct count_jobs;
 struct disk_watch;
+struct dispatcher;
+struct engagements;
 struct gates;
 struct http_server;
 struct installation;
 struct loop;
+struct opt_out_intake;
 struct queue;
 struct run_closer;
 struct run_table;
+struct sender;
 struct silence;
 struct ticker;
 struct workers;
@@ -41,7 +45,8 @@ struct daemon {
     struct dispatcher *dispatcher;
     struct count_jobs *counts;
     struct run_closer *closer;
-    struct broadcasts broadcasts;
+    struct opt_out_intake *opt_outs;
+    struct engagements *engagements;
     struct ticker *ticker;
     struct disk_watch *disk;
     struct api_ready *ready;

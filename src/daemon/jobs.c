@@ -9,6 +9,7 @@
 #include "daemon/config.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/installation.h"
+#include "feedback/opt_out_intake.h"
 #include "loop/workers.h"
 #include "model/retention.h"
 #include "store/instances.h"
@@ -57,6 +58,22 @@ job_beat(struct ticker_turn *turn, void *arg)
     beat->op =
         instance_beat_op(b, &d->home->instance, beat->at_ms, d->current->tick_interval_s * 1000);
     store_submit(b, on_beat, beat);
+}
+
+/* ---- opt-outs that wait ------------------------------------------------------------------------ */
+
+static void
+on_folded(const struct err *err, void *arg)
+{
+    ticker_turn_end(arg, err);
+}
+
+static void
+job_journal(struct ticker_turn *turn, void *arg)
+{
+    struct daemon *d = arg;
+
+    opt_out_intake_fold(d->opt_outs, on_folded, turn);
 }
 
 /* ---- starting and planning ------------------------------------------------------------------- */
@@ -130,6 +147,7 @@ void
 daemon_add_jobs(struct daemon *d)
 {
     ticker_add(d->ticker, "beat", job_beat, d);
+    ticker_add(d->ticker, "journal", job_journal, d);
     ticker_add(d->ticker, "start_due", job_start_due, d);
     ticker_add(d->ticker, "plan", job_plan, d);
     ticker_add(d->ticker, "disk", disk_watch_job, d->disk);

@@ -33,9 +33,18 @@ daemon_env_init(struct daemon_env *env, const struct config *c, struct installat
 {
     memset(env, 0, sizeof(*env));
     env->home = home;
+    env->broadcasts = (struct broadcasts){
+        .store = home->store,
+        .keys = home->keys,
+        .public_url = c->public_url,
+        .data_dir = home->dir->path,
+        .max_lateness_ms = c->max_lateness_min * 60000,
+        .growth_pct = (unsigned)c->audience_growth_pct,
+    };
     env->api = (struct api_env){
         .store = home->store,
         .keys = home->keys,
+        .broadcasts = &env->broadcasts,
         .public_url = c->public_url,
         .data_dir = home->dir->path,
         .sender_address = c->sender_address,

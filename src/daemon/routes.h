@@ -2,6 +2,7 @@
 #define DAEMON_ROUTES_H
 
 #include "api/api.h"
+#include "broadcast/broadcasts.h"
 
 struct daemon;
 struct installation;
@@ -10,6 +11,7 @@ struct installation;
  * `call->env` to the whole, of which it is the first member. */
 struct daemon_env {
     struct api_env api;
+    struct broadcasts broadcasts; /* its live parts are the daemon's to fill */
     struct installation *home;
     struct daemon *daemon; /* NULL in a tool */
 };

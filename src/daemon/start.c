@@ -1,7 +1,8 @@
 /*
  * What a start does about the past, before the first claim of the new process:
  *
- *   a long silence ─► pause what was running; dead owner's mails ─► in doubt; runs ─► the table
+ *   opt-outs in the journal ─► the store; a long silence ─► pause what was running; a dead owner's
+ *   mails ─► in doubt; runs ─► the table
  *
  * All of it costs the same with one row and with a million: nothing here walks the sends.
  */
@@ -16,6 +17,7 @@
 #include "daemon/daemon_internal.h"
 #include "daemon/installation.h"
 #include "daemon/park.h"
+#include "feedback/opt_out_intake.h"
 #include "send/recover.h"
 #include "send/sender.h"
 #include "store/sends.h"
@@ -52,6 +54,7 @@ daemon_settle_past(struct daemon *d, struct err *err)
     if (!d->home->instance.is_adopted)
         gates_set(d->gates, GATE_SCOPE_ALL, GATE_COPY, true,
             "this data folder is a copy; \"mailshotd adopt\" makes it the installation");
+    opt_out_intake_settle(d->opt_outs);
     if (park_after_gap(d, err) != 0)
         return -1;
     return recover_sends(d->home->store, d->home->instance.incarnation, &moved, err);

@@ -26,6 +26,8 @@
 #include "daemon/notify_socket.h"
 #include "daemon/serve.h"
 #include "daemon/silence.h"
+#include "feedback/engagement.h"
+#include "feedback/opt_out_intake.h"
 #include "http/server.h"
 #include "loop/loop.h"
 #include "loop/workers.h"
@@ -39,6 +41,7 @@
 #define MINUTE_MS       INT64_C(60000)
 #define DAY_MS          (INT64_C(24) * 60 * MINUTE_MS)
 #define DRAIN_MS        5000
+#define JOURNAL_FOLDER  "journal"
 
 /* Few arenas and early returns to the kernel: the working set is small and lives long. */
 static void
@@ -91,6 +94,29 @@ build_dispatcher(struct daemon *d)
     return dispatcher_create(&args);
 }
 
+/* Opt-outs and their journal, opens and clicks. */
+static int
+build_feedback(struct daemon *d, struct err *err)
+{
+    struct buf folder = BUF_INIT;
+    struct opt_out_intake_args opt_outs = {.loop = d->loop,
+        .store = d->home->store,
+        .gates = d->gates,
+        .runs = d->runs,
+        .cpu = d->cpu};
+    struct engagements_args engagements = {
+        .loop = d->loop, .store = d->home->store, .runs = d->runs};
+
+    if (datadir_mkdir(d->home->dir, JOURNAL_FOLDER, err) != 0)
+        return -1;
+    datadir_join(d->home->dir->path, JOURNAL_FOLDER, &folder);
+    opt_outs.journal_folder = buf_cstr(&folder);
+    d->opt_outs = opt_out_intake_create(&opt_outs);
+    d->engagements = engagements_create(&engagements);
+    buf_deinit(&folder);
+    return 0;
+}
+
 static struct disk_watch *
 build_disk_watch(struct daemon *d)
 {
@@ -106,33 +132,21 @@ build_disk_watch(struct daemon *d)
 }
 
 static void
-build_broadcasts(struct daemon *d)
-{
-    d->broadcasts = (struct broadcasts){
-        .store = d->home->store,
-        .keys = d->home->keys,
-        .public_url = d->boot->public_url,
-        .data_dir = d->home->dir->path,
-        .max_lateness_ms = d->boot->max_lateness_min * MINUTE_MS,
-        .growth_pct = (unsigned)d->boot->audience_growth_pct,
-        .loop = d->loop,
-        .runs = d->runs,
-        .sender = d->sender,
-        .counts = d->counts,
-        .dispatcher = d->dispatcher,
-    };
-}
-
-static void
 build_api(struct daemon *d)
 {
     daemon_env_init(&d->env, d->boot, d->home);
     d->env.daemon = d;
     d->env.api.loop = d->loop;
     d->env.api.sender = d->sender;
-    d->env.api.broadcasts = &d->broadcasts;
     d->env.api.ticker = d->ticker;
+    d->env.api.gates = d->gates;
+    d->env.api.gates = d->gates;
     d->env.api.ready = d->ready;
+    d->env.broadcasts.loop = d->loop;
+    d->env.broadcasts.runs = d->runs;
+    d->env.broadcasts.sender = d->sender;
+    d->env.broadcasts.counts = d->counts;
+    d->env.broadcasts.dispatcher = d->dispatcher;
     d->routes = daemon_routes_create();
     d->api = api_create(d->loop, &d->env.api, d->routes);
 }
@@ -151,11 +165,12 @@ build(struct daemon *d, struct err *err)
     d->cpu = workers_create(d->loop, "cpu", (unsigned)d->boot->cpu_workers, CPU_QUEUE_LIMIT);
     d->silence =
         silence_create(d->loop, d->home->store, d->runs, d->boot->max_lateness_min * MINUTE_MS);
+    if (build_feedback(d, err) != 0)
+        return -1;
     d->sender = build_sender(d);
     d->dispatcher = build_dispatcher(d);
     d->counts = count_jobs_create(d->loop, d->home->store, d->home->dir->path);
     d->closer = run_closer_create(d->home->store, d->runs);
-    build_broadcasts(d);
     d->disk = build_disk_watch(d);
     d->ticker = ticker_create(d->loop, d->boot->tick_interval_s * 1000);
     daemon_add_jobs(d);
@@ -181,8 +196,10 @@ drain(struct daemon *d)
            clock_mono_ms() < until)
         loop_turn(d->loop, 50);
     daemon_unlisten(d);
+    engagements_stop(d->engagements);
     while (api_in_work(d->api) > 0 || ticker_is_running(d->ticker) ||
-           dispatcher_busy(d->dispatcher) > 0 || workers_busy(d->cpu) > 0)
+           dispatcher_busy(d->dispatcher) > 0 || opt_out_intake_busy(d->opt_outs) > 0 ||
+           engagements_busy(d->engagements) > 0 || workers_busy(d->cpu) > 0)
         loop_turn(d->loop, 50);
 }
 
@@ -199,6 +216,8 @@ take_down(struct daemon *d)
     count_jobs_free(&d->counts);
     dispatcher_free(&d->dispatcher);
     sender_free(&d->sender);
+    engagements_free(&d->engagements);
+    opt_out_intake_free(&d->opt_outs);
     silence_free(&d->silence);
     workers_free(&d->cpu);
     queue_free(&d->queue);
