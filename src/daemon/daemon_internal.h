@@ -20,6 +20,7 @@ struct http_server;
 struct installation;
 struct loop;
 struct opt_out_intake;
+struct public_site;
 struct queue;
 struct run_closer;
 struct run_table;
@@ -47,6 +48,7 @@ struct daemon {
     struct run_closer *closer;
     struct opt_out_intake *opt_outs;
     struct engagements *engagements;
+    struct public_site *site;
     struct ticker *ticker;
     struct disk_watch *disk;
     struct api_ready *ready;

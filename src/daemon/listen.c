@@ -13,6 +13,7 @@
 #include "daemon/datadir.h"
 #include "daemon/installation.h"
 #include "http/server.h"
+#include "public/public.h"
 
 #define IDLE_MS     60000
 #define DEADLINE_MS 30000
@@ -23,7 +24,7 @@ on_head(struct http_request *r, void *arg)
 {
     struct daemon *d = arg;
 
-    return api_http_head(r, d->api);
+    return public_owns(r) ? public_head(r, d->site) : api_http_head(r, d->api);
 }
 
 static void
@@ -31,7 +32,10 @@ on_body(struct http_request *r, void *arg)
 {
     struct daemon *d = arg;
 
-    api_http_body(r, d->api);
+    if (public_owns(r))
+        public_body(r, d->site);
+    else
+        api_http_body(r, d->api);
 }
 
 static const struct http_handlers handlers = {.head = on_head, .body = on_body};

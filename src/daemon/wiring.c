@@ -32,6 +32,7 @@
 #include "loop/loop.h"
 #include "loop/workers.h"
 #include "mailshot/exit.h"
+#include "public/public.h"
 #include "queue/queue.h"
 #include "send/sender.h"
 #include "tick/disk_watch.h"
@@ -117,6 +118,22 @@ build_feedback(struct daemon *d, struct err *err)
     return 0;
 }
 
+static struct public_site *
+build_site(struct daemon *d)
+{
+    struct public_args args = {
+        .loop = d->loop,
+        .store = d->home->store,
+        .cpu = d->cpu,
+        .keys = d->home->keys,
+        .opt_outs = d->opt_outs,
+        .engagements = d->engagements,
+        .legacy_secret = d->boot->legacy_unsubscribe_secret,
+    };
+
+    return public_create(&args);
+}
+
 static struct disk_watch *
 build_disk_watch(struct daemon *d)
 {
@@ -167,6 +184,7 @@ build(struct daemon *d, struct err *err)
         silence_create(d->loop, d->home->store, d->runs, d->boot->max_lateness_min * MINUTE_MS);
     if (build_feedback(d, err) != 0)
         return -1;
+    d->site = build_site(d);
     d->sender = build_sender(d);
     d->dispatcher = build_dispatcher(d);
     d->counts = count_jobs_create(d->loop, d->home->store, d->home->dir->path);
@@ -216,6 +234,7 @@ take_down(struct daemon *d)
     count_jobs_free(&d->counts);
     dispatcher_free(&d->dispatcher);
     sender_free(&d->sender);
+    public_free(&d->site);
     engagements_free(&d->engagements);
     opt_out_intake_free(&d->opt_outs);
     silence_free(&d->silence);
