@@ -157,7 +157,6 @@ build_api(struct daemon *d)
     d->env.api.sender = d->sender;
     d->env.api.ticker = d->ticker;
     d->env.api.gates = d->gates;
-    d->env.api.gates = d->gates;
     d->env.api.ready = d->ready;
     d->env.broadcasts.loop = d->loop;
     d->env.broadcasts.runs = d->runs;
