@@ -11,8 +11,8 @@
  * the rate are brought up to date lazily, from the time that has passed, whenever anybody asks; there is
  * no timer. `limit` is the learnt rate, 0 while there is none.
  *
- * For an unlimited profile the mails of the last whole second are counted, so that a throttle reply has
- * something to halve.
+ * The mails of the last whole second are counted: a throttle reply halves what really went when there is
+ * no rate, or when the rate is so far above it that halving it would change nothing.
  */
 
 #define HALVE_AT_MOST_EVERY_MS 1000
@@ -20,6 +20,7 @@
 #define HOLD_MAX_MS            300000
 #define RATE_MIN               0.1
 #define FORGET_FACTOR          4.0
+#define IDLE_RATE_FACTOR       10.0 /* a rate so many times what is sent limits nothing */
 
 struct pace {
     double configured;  /* 0 = unlimited */
@@ -53,10 +54,12 @@ burst_now(const struct pace *p)
 static void
 recover(struct pace *p, double seconds)
 {
-    double ceiling = p->configured > 0 ? p->configured : p->reference * FORGET_FACTOR;
+    double ceiling = p->reference * FORGET_FACTOR;
 
     if (p->limit <= 0)
         return;
+    if (p->configured > 0 && p->configured < ceiling)
+        ceiling = p->configured;
     p->limit += p->reference * RECOVER_PER_SECOND * seconds;
     if (p->limit >= ceiling)
         p->limit = 0;
@@ -169,6 +172,8 @@ pace_throttled(struct pace *p, int64_t retry_after_ms)
     p->halved_ms = now_ms;
     if (before <= 0)
         before = p->reference = measured > 1 ? measured : 1;
+    else if (p->limit <= 0 && measured > 0 && before > measured * IDLE_RATE_FACTOR)
+        before = p->reference = measured;
     p->limit = fmax(before / 2, RATE_MIN);
     p->tokens = fmin(p->tokens, 0);
 }

@@ -12,9 +12,9 @@ struct pace;
  * How fast one profile sends: a token bucket at the configured rate that adapts to the far side.
  * A throttle reply halves the current rate, at most once a second, since replies to mails that were
  * already on the wire say nothing new; each second without one gives 5 % of the configured rate back.
- * An unlimited profile gets a limit only after a throttle reply (half of what it really sent in the
- * last second) and loses it again once that limit has grown fourfold. Loop thread; time from
- * base/clock.
+ * An unlimited profile, or one whose rate is more than ten times what it really sent in the last second,
+ * gets half of the latter instead, 5 % of it back each second, and loses the limit again once it has
+ * grown to four times that, or to the configured rate. Loop thread; time from base/clock.
  * `per_second` 0 = unlimited. `burst` 0 = a fifth of a second's worth, at least 1.
  */
 struct pace *pace_create(double per_second, unsigned burst);

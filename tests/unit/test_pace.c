@@ -102,12 +102,14 @@ START_TEST(test_throttled)
 }
 END_TEST
 
-START_TEST(test_throttled_unlimited)
+/* What was really sent is halved where there is no rate, or one that never limited anything. */
+static void
+check_throttled_at_400(double configured)
 {
     struct pace *p;
 
     clock_set_fake(START_MS);
-    p = pace_create(0, 0);
+    p = pace_create(configured, 0);
     for (int s = 0; s < 3; s++) {
         for (int i = 0; i < 400; i++)
             ck_assert_int_eq(pace_take(p, LANE_BULK), 0);
@@ -117,12 +119,22 @@ START_TEST(test_throttled_unlimited)
     pace_throttled(p, 0);
     ck_assert_double_eq(pace_rate(p), 200);
     ck_assert_int_gt(pace_take(p, LANE_BULK), 0);
+    clock_step(3000);
+    pace_take(p, LANE_BULK);
+    ck_assert(pace_is_limited(p));
+    ck_assert_double_le(pace_rate(p), 260);
     clock_step(120000);
     pace_take(p, LANE_BULK);
-    ck_assert_double_eq(pace_rate(p), 0);
+    ck_assert_double_eq(pace_rate(p), configured);
     ck_assert(!pace_is_limited(p));
     pace_free(&p);
     clock_set_fake(0);
+}
+
+START_TEST(test_throttled_unlimited)
+{
+    check_throttled_at_400(0);
+    check_throttled_at_400(1000000);
 }
 END_TEST
 
