@@ -13,7 +13,8 @@
  *   --store DIR      keep each mail as NNNNNN.eml (dots taken out) and NNNNNN.env (envelope)
  *   --script FILE    rules, see below
  *   --auth U:P       offer AUTH PLAIN and accept these credentials
- *   --no-extensions  answer EHLO with a bare 250
+ *   --no-extensions  a small, chatty server: greets in three lines, answers EHLO with a bare 250 and
+ *                    MAIL FROM with any parameter with 501
  *
  * Signals: SIGUSR1 dies as a server would (closes everything, refuses connections), SIGUSR2 comes back
  * on the same port, SIGHUP reads the script again, SIGTERM and SIGINT print the counters and end:

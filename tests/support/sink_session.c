@@ -292,6 +292,11 @@ command_mail(struct sink_session *s, struct slice line)
 
     if (!ask_rules(s, SINK_MAIL, from))
         return;
+    if (!s->sink->has_extensions && !slice_ends(slice_trim(line), SLICE_LIT(">"))) {
+        say(s, "501 5.5.4 no parameters here");
+        s->sink->n_refused++;
+        return;
+    }
     forget_mail(s);
     buf_append_char(&s->from, '<');
     buf_append_slice(&s->from, from);
@@ -560,7 +565,8 @@ sink_session_start(struct sink *sink, int fd)
         say(s, "421 4.7.0 too many connections");
         s->is_closing = true;
     } else if (ask_rules(s, SINK_GREETING, SLICE_NONE)) {
-        say(s, "220 sink.example ESMTP");
+        say(s, sink->has_extensions ? "220 sink.example ESMTP"
+                                    : "220-sink.example\r\n220-be nice\r\n220 ready");
     }
     (void)answer(s);
 }
