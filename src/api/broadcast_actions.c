@@ -166,7 +166,7 @@ broadcasts_unschedule(struct api_call *c, struct err *err)
 
     if (api_broadcast_call(c, &bc, err) != 0 ||
         broadcast_unschedule(&bc, c->params[0], &v, err) != 0)
-        return -1;
+        return api_reword(err, "not_scheduled", "the broadcast is not waiting for its start");
     return broadcast_answer(c, &v);
 }
 

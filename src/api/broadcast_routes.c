@@ -102,6 +102,46 @@ static const struct api_field sends_query[] = {
     {.name = NULL},
 };
 
+static const char *const requeue_states[] = {"failed", "unknown", "suppressed", NULL};
+static const char *const resolve_states[] = {"sent", "failed", NULL};
+
+#define ROWS_FIELDS                                                                                \
+    {.name = "ids",                                                                                \
+        .type = FIELD_ARRAY,                                                                       \
+        .item_type = FIELD_ID,                                                                     \
+        .min = 1,                                                                                  \
+        .max = IDS_MAX,                                                                            \
+        .help = "these rows; all that fit when left out"},                                         \
+    {                                                                                              \
+        .name = "confirmedCount", .type = FIELD_INT, .max = COUNT_MAX,                             \
+        .help = "how many rows this is about"                                                      \
+    }
+
+static const struct api_field requeue_fields[] = {
+    {.name = "state", .type = FIELD_STRING, .is_required = true, .one_of = requeue_states},
+    {.name = "failClass", .type = FIELD_STRING, .one_of = classes},
+    ROWS_FIELDS,
+    {.name = NULL},
+};
+
+static const struct api_field resolve_fields[] = {
+    {.name = "to", .type = FIELD_STRING, .is_required = true, .one_of = resolve_states},
+    ROWS_FIELDS,
+    {.name = NULL},
+};
+
+static const struct api_field test_fields[] = {
+    {.name = "contactIds",
+        .type = FIELD_ARRAY,
+        .is_required = true,
+        .item_type = FIELD_STRING,
+        .min = 1,
+        .max = 10,
+        .help = "externalIds of test contacts"},
+    {.name = "vars", .type = FIELD_OBJECT, .help = "over those of the broadcast"},
+    {.name = NULL},
+};
+
 static const struct api_field exclusions_query[] = {
     {.name = "reason", .type = FIELD_STRING, .is_required = true, .one_of = reasons},
     API_PAGE_FIELDS,
@@ -146,6 +186,13 @@ static const char *const resume_errors[] = {"not_found", "confirmedCount_require
     "segment_requires_subscribed", "profile_paused", "count_expired", "count_stale",
     "count_mismatch", NULL};
 static const char *const cancel_errors[] = {"not_found", "already_finished", NULL};
+static const char *const requeue_errors[] = {
+    "not_found", "confirmedCount_required", "count_mismatch", "not_requeueable", NULL};
+static const char *const resolve_errors[] = {
+    "not_found", "confirmedCount_required", "count_mismatch", NULL};
+static const char *const test_errors[] = {"not_found", "template_not_found", "not_published",
+    "contact_not_found", "test_contacts_not_configured", "not_a_test_contact", "mail_unavailable",
+    "profile_unknown", "public_url_required", NULL};
 static const char *const page_errors[] = {"not_found", "bad_cursor", NULL};
 
 #define BROADCAST "/agent/broadcasts/:slug"
@@ -283,6 +330,35 @@ const struct api_route api_broadcast_routes[] = {
         .query = exclusions_query,
         .handler = broadcasts_exclusions,
         .errors = page_errors,
+    },
+    {
+        .method = "POST",
+        .path = BROADCAST "/sends/requeue",
+        .summary = "Put rows back that failed or are in doubt: they may be mailed (again)",
+        .scope = API_BROADCASTS,
+        .flags = API_CREATES_MAIL,
+        .body = requeue_fields,
+        .handler = broadcasts_requeue,
+        .errors = requeue_errors,
+    },
+    {
+        .method = "POST",
+        .path = BROADCAST "/sends/resolve",
+        .summary = "Say what became of rows in doubt",
+        .scope = API_BROADCASTS,
+        .body = resolve_fields,
+        .handler = broadcasts_resolve,
+        .errors = resolve_errors,
+    },
+    {
+        .method = "POST",
+        .path = BROADCAST "/test-send",
+        .summary = "Really send its mail to test contacts; counts in no figure",
+        .scope = API_TEST,
+        .flags = API_TEST_CONTACTS | API_CREATES_MAIL,
+        .body = test_fields,
+        .handler = broadcasts_test_send,
+        .errors = test_errors,
     },
     {.method = NULL},
 };

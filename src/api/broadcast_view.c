@@ -23,32 +23,44 @@ write_reasons(struct json_writer *w, const struct run_record *run)
         jw_raw(w, "pauseReasons", SLICE_LIT("[]"));
 }
 
+/* What schedule has settled; a draft has nothing of it, also when it was scheduled before. */
+static void
+write_schedule(struct json_writer *w, const struct run_record *run)
+{
+    bool is_settled = run->state != RUN_DRAFT && run->confirmed_at_ms != 0;
+
+    if (is_settled)
+        jw_int(w, "templateVersion", (int64_t)run->template_version);
+    else
+        jw_null(w, "templateVersion");
+    jw_time(w, "scheduledAt", is_settled ? run->scheduled_at_ms : 0);
+    if (is_settled)
+        jw_int(w, "confirmedCount", run->confirmed_count);
+    else
+        jw_null(w, "confirmedCount");
+    jw_time(w, "confirmedAt", is_settled ? run->confirmed_at_ms : 0);
+}
+
 void
 broadcast_write(struct json_writer *w, const char *name, const struct broadcast_view *v)
 {
     const struct run_record *run = &v->run;
+    int64_t lateness_ms = run->max_lateness_ms > 0 ? run->max_lateness_ms : v->doc.max_lateness_ms;
 
     jw_obj(w, name);
     broadcast_doc_write_members(w, &v->doc);
     jw_cstr(w, "status", run_state_name((int)run->state));
     write_reasons(w, run);
     jw_time(w, "pausedAt", run->state == RUN_PAUSED ? run->paused_at_ms : 0);
-    if (run->template_version != 0)
-        jw_int(w, "templateVersion", (int64_t)run->template_version);
-    else
-        jw_null(w, "templateVersion");
-    jw_time(w, "scheduledAt", run->scheduled_at_ms);
+    write_schedule(w, run);
     jw_time(w, "startedAt", run->started_at_ms);
     jw_time(w, "dispatchedAt", run->dispatched_at_ms);
     jw_time(w, "completedAt", run->completed_at_ms);
-    if (run->confirmed_at_ms != 0)
-        jw_int(w, "confirmedCount", run->confirmed_count);
-    else
-        jw_null(w, "confirmedCount");
-    jw_time(w, "confirmedAt", run->confirmed_at_ms);
     jw_int(w, "recipientCount", run_rows(&run->n));
-    jw_int(w, "maxLatenessMinutes",
-        (run->max_lateness_ms > 0 ? run->max_lateness_ms : v->doc.max_lateness_ms) / 60000);
+    if (lateness_ms > 0)
+        jw_int(w, "maxLatenessMinutes", lateness_ms / 60000);
+    else
+        jw_null(w, "maxLatenessMinutes");
     if (v->doc.growth_limit_pct >= 0)
         jw_int(w, "audienceGrowthPct", v->doc.growth_limit_pct);
     else

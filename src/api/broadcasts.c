@@ -37,31 +37,42 @@ broadcast_find(
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-#define LIST_MAX 200
+#define READ_MAX 200 /* of the store at a time */
+
+static void
+write_item(struct api_call *c, const struct broadcast_doc *d, const struct run_record *run)
+{
+    struct broadcast_view v = {*d, *run};
+
+    jw_obj(&c->w, NULL);
+    broadcast_write(&c->w, "broadcast", &v);
+    broadcast_write_breakdown(&c->w, "statusBreakdown", &v.run);
+    broadcast_write_stats(&c->w, "stats", &v.run);
+    jw_end_obj(&c->w);
+}
 
 int
 broadcasts_list(struct api_call *c, struct err *err)
 {
-    unsigned limit = api_page_limit(c) < LIST_MAX ? api_page_limit(c) : LIST_MAX;
+    unsigned left = api_page_limit(c), limit;
     const struct broadcast_doc *docs;
     const struct run_record *runs;
     uint64_t before;
     size_t n;
 
-    if (api_page_after(c, &before, err) != 0 ||
-        broadcast_doc_list(c->env->store, before, limit, c->arena, &docs, &runs, &n, err) != 0)
+    if (api_page_after(c, &before, err) != 0)
         return -1;
     api_page_begin(c);
-    for (size_t i = 0; i < n; i++) {
-        struct broadcast_view v = {docs[i], runs[i]};
-
-        jw_obj(&c->w, NULL);
-        broadcast_write(&c->w, "broadcast", &v);
-        broadcast_write_breakdown(&c->w, "statusBreakdown", &v.run);
-        broadcast_write_stats(&c->w, "stats", &v.run);
-        jw_end_obj(&c->w);
-    }
-    api_page_end(c, n == limit ? docs[n - 1].id : 0);
+    do {
+        limit = left < READ_MAX ? left : READ_MAX;
+        if (broadcast_doc_list(c->env->store, before, limit, c->arena, &docs, &runs, &n, err) != 0)
+            return -1;
+        for (size_t i = 0; i < n; i++)
+            write_item(c, &docs[i], &runs[i]);
+        before = n == limit ? docs[n - 1].id : 0;
+        left -= limit;
+    } while (left > 0 && before != 0);
+    api_page_end(c, before);
     return 0;
 }
 
@@ -101,24 +112,6 @@ recount(struct api_call *c, struct run_record *run, struct run_record *counted_r
     return rc;
 }
 
-static void
-write_sender(struct json_writer *w, const struct live_broadcast *live)
-{
-    if (!live->has_sender) {
-        jw_null(w, "sender");
-        return;
-    }
-    jw_obj(w, "sender");
-    jw_bool(w, "limitedByRelay", live->sender.is_limited);
-    if (live->sender.rate_per_second > 0)
-        jw_num(w, "ratePerSecond", live->sender.rate_per_second);
-    else
-        jw_null(w, "ratePerSecond");
-    jw_int(w, "sessions", live->sender.sessions);
-    jw_cstr(w, "lastError", live->sender.last_error[0] != '\0' ? live->sender.last_error : NULL);
-    jw_end_obj(w);
-}
-
 int
 broadcasts_get(struct api_call *c, struct err *err)
 {
@@ -141,7 +134,7 @@ broadcasts_get(struct api_call *c, struct err *err)
     broadcast_write_progress(&c->w, "progress", &v.run, bc.now_ms);
     live_write_gates(&c->w, "gates", live, hold);
     live_write_in_flight(&c->w, "inFlight", live);
-    write_sender(&c->w, live);
+    live_write_sender(&c->w, "sender", live);
     broadcast_write_breakdown(&c->w, "statusBreakdown", &v.run);
     broadcast_write_stats(&c->w, "stats", &v.run);
     jw_end_obj(&c->w);
@@ -243,7 +236,7 @@ broadcasts_create(struct api_call *c, struct err *err)
 
     if (api_broadcast_call(c, &bc, err) != 0 || read_body(c, &d, &set, err) != 0 ||
         broadcast_create(&bc, &d, &v, err) != 0)
-        return -1;
+        return api_reword(err, "slug_taken", "another broadcast has this slug");
     c->status = 201;
     return broadcast_answer(c, &v);
 }
@@ -261,7 +254,7 @@ broadcasts_patch(struct api_call *c, struct err *err)
     if ((set & BROADCAST_SET_SEGMENT) != 0 && d.segment.n == 0)
         set &= ~BROADCAST_SET_SEGMENT; /* null: as it stands */
     if (broadcast_patch(&bc, c->params[0], &d, set, &v, err) != 0)
-        return -1;
+        return api_reword(err, "not_draft", "only a draft can be changed");
     return broadcast_answer(c, &v);
 }
 
@@ -271,7 +264,7 @@ broadcasts_delete(struct api_call *c, struct err *err)
     struct broadcast_call bc;
 
     if (api_broadcast_call(c, &bc, err) != 0 || broadcast_delete(&bc, c->params[0], err) != 0)
-        return -1;
+        return api_reword(err, "not_draft", "only a draft can be deleted; cancel it instead");
     jw_obj(&c->w, NULL);
     jw_bool(&c->w, "deleted", true);
     jw_end_obj(&c->w);

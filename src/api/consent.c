@@ -1,11 +1,10 @@
 #include "api/contacts.h"
 
-#include <stdio.h>
-
 #include "api/guard.h"
 #include "api/resource.h"
 #include "base/clock.h"
 #include "message/tokens.h"
+#include "model/audit.h"
 #include "model/contact.h"
 #include "model/opt_out.h"
 #include "model/subscription.h"
@@ -190,47 +189,55 @@ check_no_broadcasts(struct api_call *c, const struct contact *contact, struct er
     return rc;
 }
 
+/* Suppressions that name the address go, those kept by hash alone stay: an erasure stays one. */
 static int
-lift_all(struct api_call *c, const struct contact *contact, uint64_t *n_r, struct err *err)
+lift_all(struct api_call *c, const struct contact *contact, struct store_batch *b, uint64_t *n_r,
+    struct err *err)
 {
     const struct suppression *rows;
-    struct store_batch *b;
     size_t n;
-    int rc;
 
     if (suppression_list_address(c->env->store, contact->email_hash, c->arena, &rows, &n, err) != 0)
         return -1;
-    b = store_batch_create(c->env->store, STORE_URGENT);
     for (size_t i = 0; i < n; i++) {
         if (rows[i].email.n == 0)
-            continue; /* kept by hash only: an erasure stays one */
+            continue;
         suppression_remove_op(b, rows[i].id);
         ++*n_r;
     }
-    rc = *n_r > 0 ? store_run(b, err) : 0;
-    store_batch_free(&b);
-    return rc;
+    return 0;
 }
 
 int
 consent_reset(struct api_call *c, struct err *err)
 {
     struct subscription_change change;
-    struct subscription s;
+    struct store_batch *b;
     struct contact contact;
     uint64_t n_removed = 0;
+    int rc = 0;
 
     if (find_guarded(c, &contact, err) != 0 || check_no_broadcasts(c, &contact, err) != 0)
         return -1;
-    if (json_bool(json_get(c->body, "suppressions"), true) &&
-        lift_all(c, &contact, &n_removed, err) != 0)
-        return -1;
-    change = opt_in(c, &contact);
-    change.source = SLICE_LIT("agent-reset");
-    if (json_bool(json_get(c->body, "subscribe"), true) &&
-        subscription_subscribe(c->env->store, &change, c->arena, &s, err) != 0)
-        return -1;
-    if (api_audit(c, "contact.reset", CONTACTS_COLL, contact.external_id, "", err) != 0)
-        return -1;
-    return answer_subscription(c, &contact, n_removed, err);
+    b = store_batch_create(c->env->store, STORE_URGENT);
+    if (json_bool(json_get(c->body, "suppressions"), true))
+        rc = lift_all(c, &contact, b, &n_removed, err);
+    if (json_bool(json_get(c->body, "subscribe"), true)) {
+        change = opt_in(c, &contact);
+        change.source = SLICE_LIT("agent-reset");
+        subscription_remove_op(b, contact.id);
+        subscription_subscribe_ops(b, &change);
+    }
+    audit_add_op(b, &(struct audit_entry){
+                        .actor = slice_str(c->actor.label),
+                        .action = SLICE_LIT("contact.reset"),
+                        .resource = SLICE_LIT(CONTACTS_COLL),
+                        .resource_id = contact.external_id,
+                        .request_id = slice_str(c->request_id),
+                        .at_ms = clock_now_ms(),
+                    });
+    if (rc == 0)
+        rc = store_run(b, err);
+    store_batch_free(&b);
+    return rc != 0 ? -1 : answer_subscription(c, &contact, n_removed, err);
 }

@@ -108,6 +108,8 @@ contacts_list(struct api_call *c, struct err *err)
 
 /* ---- written --------------------------------------------------------------------------------- */
 
+static const char id_taken[] = "another contact has this externalId";
+
 /* A first consent only: whoever opted out before has to be asked, not created anew. */
 static int
 give_consent(struct api_call *c, const struct contact *contact, struct err *err)
@@ -133,7 +135,7 @@ contacts_create(struct api_call *c, struct err *err)
     if (contact_input_from_json(c->body, c->arena, &in, err) != 0 ||
         contact_create(c->env->store, c->env->keys, &in, clock_now_ms(), c->arena, &contact, err) !=
             0)
-        return -1;
+        return api_reword(err, "contact_exists", id_taken);
     if (json_bool(json_get(c->body, "subscribe"), false) && give_consent(c, &contact, err) != 0)
         return -1;
     c->status = 201;
@@ -150,7 +152,7 @@ contacts_patch(struct api_call *c, struct err *err)
         api_contact_find(c, c->params[0], &old, err) != 0 ||
         contact_patch(
             c->env->store, c->env->keys, old.id, &in, clock_now_ms(), c->arena, &contact, err) != 0)
-        return -1;
+        return api_reword(err, "contact_exists", id_taken);
     return contacts_answer(c, &contact, err);
 }
 

@@ -29,6 +29,9 @@ answer(void *arg)
             q->profile != 0 && sender_profile_status(q->env->sender, q->profile, &live->sender);
         sender_status(q->env->sender, &live->totals);
     }
+    live->has_tick = q->env->ticker != NULL;
+    if (live->has_tick)
+        ticker_status(q->env->ticker, &live->tick);
     if (q->env->gates == NULL)
         return;
     live->gates = gates_closed(q->env->gates, q->broadcast);
@@ -67,6 +70,30 @@ live_write_gates(struct json_writer *w, const char *name, const struct live_broa
         jw_end_obj(w);
     }
     jw_end_arr(w);
+}
+
+void
+live_write_sender(struct json_writer *w, const char *name, const struct live_broadcast *live)
+{
+    const struct sender_profile_status *s = &live->sender;
+
+    if (!live->has_sender) {
+        jw_null(w, name);
+        return;
+    }
+    jw_obj(w, name);
+    jw_bool(w, "limitedByRelay", s->is_limited);
+    if (s->rate_per_second > 0)
+        jw_num(w, "ratePerSecond", s->rate_per_second);
+    else
+        jw_null(w, "ratePerSecond");
+    jw_int(w, "sessions", s->sessions);
+    jw_int(w, "sessionsReady", s->ready);
+    jw_int(w, "prepared", (int64_t)s->prepared);
+    jw_int(w, "inFlight", (int64_t)s->in_flight);
+    jw_int(w, "backoffMs", s->backoff_ms);
+    jw_cstr(w, "lastError", s->last_error[0] != '\0' ? s->last_error : NULL);
+    jw_end_obj(w);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "control/gates.h"
 #include "send/sender.h"
+#include "tick/ticker.h"
 
 /** What only the loop knows about a broadcast at this moment; all empty in a tool without a daemon. */
 #define LIVE_IDS_MAX 256
@@ -19,6 +20,8 @@ struct live_broadcast {
     bool has_sender; /* the profile has been used since start */
     struct sender_profile_status sender;
     struct sender_status totals;
+    bool has_tick;
+    struct ticker_status tick;
 };
 
 /** Ask the loop; waits for it. Any API worker. 0 as broadcast or profile asks for all or none. */
@@ -29,6 +32,8 @@ void live_read(
  * the gate "profile". */
 void live_write_gates(struct json_writer *w, const char *name, const struct live_broadcast *live,
     struct slice profile_reason);
+/** Write how the sender of the profile fares; null when it has not been used since start. */
+void live_write_sender(struct json_writer *w, const char *name, const struct live_broadcast *live);
 /** Write the ids in flight as an array. */
 void live_write_in_flight(
     struct json_writer *w, const char *name, const struct live_broadcast *live);

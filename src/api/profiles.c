@@ -1,6 +1,7 @@
 #include "api/resources.h"
 
 #include "api/live.h"
+#include "api/profiles.h"
 #include "api/resource.h"
 #include "base/clock.h"
 #include "model/audit.h"
@@ -45,30 +46,6 @@ put(struct api_call *c, struct err *err)
     return 0;
 }
 
-static void
-write_sender(struct json_writer *w, const struct live_broadcast *live)
-{
-    const struct sender_profile_status *s = &live->sender;
-
-    if (!live->has_sender) {
-        jw_null(w, "sender");
-        return;
-    }
-    jw_obj(w, "sender");
-    jw_bool(w, "limitedByRelay", s->is_limited);
-    if (s->rate_per_second > 0)
-        jw_num(w, "ratePerSecond", s->rate_per_second);
-    else
-        jw_null(w, "ratePerSecond");
-    jw_int(w, "sessions", s->sessions);
-    jw_int(w, "sessionsReady", s->ready);
-    jw_int(w, "prepared", (int64_t)s->prepared);
-    jw_int(w, "inFlight", (int64_t)s->in_flight);
-    jw_int(w, "backoffMs", s->backoff_ms);
-    jw_cstr(w, "lastError", s->last_error[0] != '\0' ? s->last_error : NULL);
-    jw_end_obj(w);
-}
-
 static int
 get(struct api_call *c, struct err *err)
 {
@@ -80,7 +57,7 @@ get(struct api_call *c, struct err *err)
     live_read(c->env, 0, p.id, &live);
     jw_obj(&c->w, NULL);
     profile_write_json(&c->w, "profile", &p);
-    write_sender(&c->w, &live);
+    live_write_sender(&c->w, "sender", &live);
     jw_end_obj(&c->w);
     return 0;
 }
@@ -228,6 +205,18 @@ static const struct api_field pause_fields[] = {
     {.name = NULL},
 };
 
+static const struct api_field test_fields[] = {
+    {.name = "contactId",
+        .type = FIELD_STRING,
+        .is_required = true,
+        .min = 1,
+        .max = 256,
+        .help = "externalId of a test contact"},
+    {.name = NULL},
+};
+
+static const char *const test_errors[] = {"profile_unknown", "contact_not_found",
+    "test_contacts_not_configured", "not_a_test_contact", "no_address", NULL};
 static const char *const unknown_errors[] = {"profile_unknown", NULL};
 
 const struct api_route api_profile_routes[] = {
@@ -266,10 +255,21 @@ const struct api_route api_profile_routes[] = {
     {
         .method = "POST",
         .path = "/agent/profiles/:slug/resume",
-        .summary = "Let mail of a profile go again; broadcasts it paused are resumed by themselves",
+        .summary = "Let mail of a profile go again; broadcasts that paused with it wait for their "
+                   "own resume",
         .scope = API_ADMIN,
         .handler = resume_profile,
         .errors = unknown_errors,
+    },
+    {
+        .method = "POST",
+        .path = "/agent/profiles/:slug/test",
+        .summary = "Send a test mail through a profile to a test contact; wait for it by its id",
+        .scope = API_ADMIN,
+        .flags = API_TEST_CONTACTS | API_CREATES_MAIL,
+        .body = test_fields,
+        .handler = profile_test,
+        .errors = test_errors,
     },
     {.method = NULL},
 };

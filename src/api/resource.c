@@ -1,5 +1,8 @@
 #include "api/resource.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/timefmt.h"
@@ -103,6 +106,14 @@ api_contact_find(
         jw_str(api_details(c), "externalId", external_id);
         err_sub(err, ERR_NOTFOUND, "contact_not_found", "there is no contact with this externalId");
     }
+    return -1;
+}
+
+int
+api_reword(struct err *err, const char *sub, const char *text)
+{
+    if (strcmp(err->sub, sub) == 0)
+        snprintf(err->text, sizeof err->text, "%s", text);
     return -1;
 }
 

@@ -55,6 +55,9 @@ int api_broadcast_call(struct api_call *c, struct broadcast_call *out_r, struct 
 int api_contact_find(
     struct api_call *c, struct slice external_id, struct contact *out_r, struct err *err);
 
+/** Give an error with this sub-code a text for people: conditions of the store know none. Returns -1. */
+int api_reword(struct err *err, const char *sub, const char *text);
+
 /** Write one audit row of an action that has no batch of its own. */
 int api_audit(struct api_call *c, const char *action, const char *resource, struct slice id,
     const char *summary, struct err *err);

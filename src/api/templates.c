@@ -7,6 +7,7 @@
 #include "api/resource.h"
 #include "api/templates.h"
 #include "base/clock.h"
+#include "model/contact.h"
 #include "model/template_doc.h"
 #include "send/content.h"
 
@@ -198,8 +199,53 @@ static const struct api_field list_query[] = {
     {.name = NULL},
 };
 
+static const struct api_field sample_fields[] = {
+    {.name = "email", .type = FIELD_EMAIL, .is_required = true},
+    {.name = "externalId", .type = FIELD_STRING, .min = 1, .max = CONTACT_MAX_EXTERNAL_ID},
+    {.name = "tags", .type = FIELD_ARRAY, .item_type = FIELD_STRING, .max = CONTACT_MAX_TAGS},
+    {.name = "fields", .type = FIELD_OBJECT},
+    {.name = "timezone", .type = FIELD_STRING, .max = 64},
+    {.name = "locale", .type = FIELD_STRING, .max = 35},
+    {.name = NULL},
+};
+
+static const struct api_field render_fields[] = {
+    {.name = "contactId",
+        .type = FIELD_STRING,
+        .min = 1,
+        .max = CONTACT_MAX_EXTERNAL_ID,
+        .help = "externalId of a contact"},
+    {.name = "sampleContact",
+        .type = FIELD_OBJECT,
+        .items = sample_fields,
+        .help = "one that is stored nowhere, instead"},
+    {.name = "vars", .type = FIELD_OBJECT},
+    {.name = NULL},
+};
+
+static const struct api_field send_fields[] = {
+    {.name = "contactId",
+        .type = FIELD_STRING,
+        .is_required = true,
+        .min = 1,
+        .max = CONTACT_MAX_EXTERNAL_ID,
+        .help = "externalId of a test contact"},
+    {.name = "vars", .type = FIELD_OBJECT},
+    {.name = "dedupeKey",
+        .type = FIELD_STRING,
+        .min = 1,
+        .max = 256,
+        .help = "the same key makes no second mail"},
+    {.name = NULL},
+};
+
 static const char *const publish_errors[] = {"empty_body", "compile_failed", "draft_exists", NULL};
 static const char *const find_errors[] = {"template_not_found", NULL};
+static const char *const render_errors[] = {
+    "template_not_found", "contact_not_found", "not_published", "render_failed", NULL};
+static const char *const send_errors[] = {"template_not_found", "contact_not_found",
+    "test_contacts_not_configured", "not_a_test_contact", "not_published", "mail_unavailable",
+    "profile_unknown", "public_url_required", "no_address", NULL};
 static const char *const version_errors[] = {"template_not_found", "version_not_found", NULL};
 
 #define MAX_BODY (8u << 20) /* two texts of at most 2 and 1 MiB, escaped */
@@ -238,6 +284,25 @@ const struct api_route api_template_routes[] = {
         .scope = API_READ,
         .handler = get_version,
         .errors = version_errors,
+    },
+    {
+        .method = "POST",
+        .path = "/agent/templates/:slug/render",
+        .summary = "Render what is live for a contact; sends nothing",
+        .scope = API_READ,
+        .body = render_fields,
+        .handler = template_render_preview,
+        .errors = render_errors,
+    },
+    {
+        .method = "POST",
+        .path = "/agent/templates/:slug/send",
+        .summary = "Really send what is live to a test contact",
+        .scope = API_TEST,
+        .flags = API_TEST_CONTACTS | API_CREATES_MAIL,
+        .body = send_fields,
+        .handler = template_send,
+        .errors = send_errors,
     },
     {.method = NULL},
 };

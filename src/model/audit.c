@@ -72,7 +72,7 @@ write_entry(struct json_writer *w, const bson_t *doc)
 
 int
 audit_list(struct store *st, struct slice resource, struct slice resource_id, uint64_t before_id,
-    unsigned limit, struct arena *a, struct json_writer *w, struct err *err)
+    unsigned limit, struct arena *a, struct json_writer *w, uint64_t *next_r, struct err *err)
 {
     bool is_one = resource.n > 0;
     const bson_t *docs;
@@ -95,6 +95,8 @@ audit_list(struct store *st, struct slice resource, struct slice resource_id, ui
         &(struct store_find){.sort = &sort, .limit = limit}, a, &docs, &n, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         write_entry(w, &docs[i]);
+    if (rc == 0 && next_r != NULL)
+        *next_r = n == limit ? (uint64_t)bsonx_i64(&docs[n - 1], "_id", 0) : 0;
     bson_destroy(&sort);
     bson_destroy(&filter);
     return rc;

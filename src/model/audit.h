@@ -28,8 +28,10 @@ struct audit_entry {
 /** Add the entry to a batch, so that it stands or falls with what it describes. */
 void audit_add_op(struct store_batch *b, const struct audit_entry *e);
 /** Entries of one resource (or all, when `resource` is empty), newest first, before `before_id` (0 =
- * newest), limit 1..500. Blocking. Appends JSON objects as elements of an open array. */
+ * newest), limit 1..500. Blocking. Appends JSON objects as elements of an open array. `next_r` (may be
+ * NULL) is the `before_id` of the next page, 0 when there is none. */
 int audit_list(struct store *st, struct slice resource, struct slice resource_id,
-    uint64_t before_id, unsigned limit, struct arena *a, struct json_writer *w, struct err *err);
+    uint64_t before_id, unsigned limit, struct arena *a, struct json_writer *w, uint64_t *next_r,
+    struct err *err);
 
 #endif

@@ -158,6 +158,17 @@ subscription_move_op(struct store_batch *b, uint64_t contact, int64_t email_hash
     bson_destroy(&filter);
 }
 
+void
+subscription_remove_op(struct store_batch *b, uint64_t contact)
+{
+    bson_t filter;
+
+    bson_init(&filter);
+    bsonx_add_i64(&filter, "contact", (int64_t)contact);
+    store_delete(b, SUBSCRIPTIONS_COLL, STORE_INDEXED, &filter, 0);
+    bson_destroy(&filter);
+}
+
 /* ---- reads ----------------------------------------------------------------------------------- */
 
 int

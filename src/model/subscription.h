@@ -74,6 +74,9 @@ void subscription_lower_ops(struct store_batch *b, int64_t email_hash, enum subs
 void subscription_move_op(
     struct store_batch *b, uint64_t contact, int64_t email_hash, int64_t now_ms);
 
+/** Forget the row of a contact, whatever it says: it has said nothing then. For test contacts. */
+void subscription_remove_op(struct store_batch *b, uint64_t contact);
+
 /** The row of a contact; ERR_NOTFOUND when there is none. Blocking. */
 int subscription_get(
     struct store *st, uint64_t contact, struct arena *a, struct subscription *s_r, struct err *err);

@@ -320,7 +320,7 @@ START_TEST(opt_out_does_all_of_it)
     }
     jw_init(&jw, &out);
     jw_arr(&jw, NULL);
-    ck_assert_int_eq(audit_list(w.st, SLICE_NONE, SLICE_NONE, 0, 500, w.a, &jw, &w.err), 0);
+    ck_assert_int_eq(audit_list(w.st, SLICE_NONE, SLICE_NONE, 0, 500, w.a, &jw, NULL, &w.err), 0);
     jw_end_arr(&jw);
     j = json_parse(buf_slice(&out), 0, 0, &w.err);
     ck_assert_uint_eq(json_count(j), 8);
