@@ -1,34 +1,31 @@
 """Run the real daemon and the real sink as their users would, on free ports and folders of their own.
 
 Used by the scenario tests, by scripts/endure and by the end-to-end measures. Standard library only.
+Whatever waits, waits for a condition and has a deadline; nothing sleeps for luck.
 """
 
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
+import unittest
 from pathlib import Path
 
 BUILD = Path(os.environ.get("MAILSHOT_BUILD_DIR", "build/dev")).resolve()
 WAIT_S = 60
 
 
-class Failure(Exception):
+class Failure(AssertionError):
     """A promise that did not hold, or a program that did not do as it was told."""
 
 
-def free_port():
-    """A TCP port that nobody listens on."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
 def wait_for(what, probe, timeout_s=WAIT_S, pause_s=0.02):
-    """Ask until `probe` gives something true; the bound is a failure, never a result."""
+    """Ask until `probe` gives something true, and return that."""
     end = time.monotonic() + timeout_s
     while True:
         value = probe()
@@ -40,42 +37,63 @@ def wait_for(what, probe, timeout_s=WAIT_S, pause_s=0.02):
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """HTTP over the daemon's control socket."""
+    """HTTP over the control socket of a data folder."""
 
-    def __init__(self, path, timeout):
+    def __init__(self, folder, timeout):
         super().__init__("localhost", timeout=timeout)
-        self.path = path
+        self.folder = folder
 
     def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self.path))
+        # Through /proc, because the address of a socket is shorter than a path may be.
+        fd = os.open(self.folder, os.O_PATH)
+        try:
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(f"/proc/self/fd/{fd}/control.sock")
+        finally:
+            os.close(fd)
 
 
 class Sink:
-    """The SMTP sink; its log has a line per recipient, written after the final reply."""
+    """The SMTP sink. Its log has a line per recipient, written after the final reply had gone."""
 
-    def __init__(self, folder, *args):
+    def __init__(self, folder, *args, script=None, store=False):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / "sink.log"
-        self.args = args
+        self.store = self.folder / "mails"
+        self.script = self.folder / "script"
+        self.args = [*map(str, args), "--log", str(self.log), "--script", str(self.script)]
+        if store:
+            self.args += ["--store", str(self.store)]
+        self.script.write_text(script or "")
         self.port = 0
         self.process = None
+        self.log_read = 0
+        self.lines = []
 
     def start(self):
-        self.process = subprocess.Popen(
-            [BUILD / "smtp_sink" if (BUILD / "smtp_sink").exists() else BUILD / "tests/smtp_sink",
-             "--port", str(self.port), "--log", self.log, *map(str, self.args)],
-            stdout=subprocess.PIPE, text=True)
+        program = next(path for path in (BUILD / "tests/smtp_sink", BUILD / "smtp_sink")
+                       if path.exists())
+        self.process = subprocess.Popen([program, "--port", str(self.port), *self.args],
+                                        stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline().split()
         if len(line) != 2 or line[0] != "port":
             raise Failure(f"the sink did not start: {line}")
         self.port = int(line[1])
         return self
 
-    def signal(self, number):
-        self.process.send_signal(number)
+    def die(self):
+        """Close everything and refuse connections, until revive()."""
+        self.process.send_signal(signal.SIGUSR1)
+
+    def revive(self):
+        self.process.send_signal(signal.SIGUSR2)
+
+    def rewrite(self, script):
+        """Another script from now on."""
+        self.script.write_text(script)
+        self.process.send_signal(signal.SIGHUP)
 
     def stop(self):
         """End it and return its counters."""
@@ -85,38 +103,68 @@ class Sink:
         out, _ = self.process.communicate(timeout=WAIT_S)
         self.process = None
         pairs = (word.split("=", 1) for word in out.split() if "=" in word)
-        return {name: int(value) for name, value in pairs if value.isdigit()}
+        return {name: int(value) for name, value in pairs}
+
+    def accepted(self):
+        """(time in ms, recipient) of every mail taken, in the order in which they were."""
+        if self.log.exists():
+            with self.log.open("rb") as log:
+                log.seek(self.log_read)
+                fresh = log.read()
+            fresh = fresh[:fresh.rfind(b"\n") + 1]
+            self.log_read += len(fresh)
+            for line in fresh.decode().splitlines():
+                at_ms, recipient, _ = line.split()
+                self.lines.append((int(at_ms), recipient))
+        return self.lines
 
     def recipients(self):
-        """Every recipient, in the order in which their mails were accepted."""
-        if not self.log.exists():
-            return []
-        return [line.split()[1] for line in self.log.read_text().splitlines() if line]
+        return [recipient for _, recipient in self.accepted()]
+
+    def wait_count(self, n, timeout_s=WAIT_S):
+        wait_for(f"{n} mails at the sink", lambda: len(self.accepted()) >= n, timeout_s, 0.005)
+
+    def mails(self):
+        """Bytes of every mail kept, by recipient; a recipient with two of them is a failure."""
+        found = {}
+        for path in sorted(self.store.glob("*.env")):
+            recipients = path.read_text().splitlines()[1:]
+            for recipient in recipients:
+                if recipient in found:
+                    raise Failure(f"two mails to {recipient}")
+                found[recipient] = path.with_suffix(".eml").read_bytes()
+        return found
 
 
 class Daemon:
-    """One installation on the embedded store."""
+    """One installation on the embedded store and, between start() and its end, its process."""
 
     def __init__(self, folder, **options):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.data = self.folder / "data"
-        self.port = free_port()
-        self.options = {"dataDir": self.data, "listenPort": self.port,
-                        "publicUrl": f"http://127.0.0.1:{self.port}", "minFreeBytes": 1048576,
-                        "ehloName": "mailshot.example", **options}
+        self.options = {"dataDir": self.data, "listenPort": 0, "publicUrl": "http://m.example.com",
+                        "minFreeBytes": 1048576, "ehloName": "mailshot.example",
+                        "tickIntervalSeconds": 1, **options}
         self.log = self.folder / "daemon.log"
         self.process = None
 
-    def command(self, *args):
-        flags = [f"--{name}={value}" for name, value in self.options.items()]
-        return [str(BUILD / "mailshotd"), *args, *flags]
+    def command(self, *words):
+        flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+                 for name, value in self.options.items()]
+        return [str(BUILD / "mailshotd"), *map(str, words), *flags]
 
-    def start(self, wait=True):
+    @staticmethod
+    def environment():
+        """Ours without the test's own names, which the daemon would take for options."""
+        return {name: value for name, value in os.environ.items()
+                if not name.startswith("MAILSHOT_")}
+
+    def start(self):
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(self.command("serve"), stderr=log, stdout=log)
-        if wait:
-            wait_for("the daemon to be ready", self.is_ready)
+            self.process = subprocess.Popen(self.command("serve"), stderr=log, stdout=log,
+                                            env=self.environment())
+        wait_for("the daemon to be ready", self.is_ready)
         return self
 
     def is_ready(self):
@@ -132,17 +180,24 @@ class Daemon:
         self.process.kill()
         self.process.wait()
 
-    def stop(self, timeout_s=WAIT_S):
-        """SIGTERM; returns the exit status."""
+    def stop(self):
+        """SIGTERM; a status other than 0 is a failure, also when it stands for lost memory."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout_s)
+        status = self.process.wait(WAIT_S)
+        if status != 0:
+            raise Failure(f"SIGTERM ended it with {status}; see {self.log}")
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
 
     def request(self, method, path, body=None, timeout_s=70, headers=None):
         """Status and decoded answer, over the control socket."""
-        connection = UnixConnection(self.data / "control.sock", timeout_s)
+        connection = UnixConnection(self.data, timeout_s)
         try:
             text = None if body is None else body if isinstance(body, bytes) else json.dumps(body)
-            connection.request(method, path, body=text, headers=headers or {})
+            kind = {} if body is None or isinstance(body, bytes) else {
+                "Content-Type": "application/json"}
+            connection.request(method, path, body=text, headers={**kind, **(headers or {})})
             answer = connection.getresponse()
             raw = answer.read()
         finally:
@@ -160,8 +215,9 @@ class Daemon:
         return answer
 
     def public(self, method, path, body=None, headers=None):
-        """Status, headers and bytes of a public page."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        """Status, headers and bytes of a page for recipients, over TCP."""
+        host, _, port = (self.data / "listen").read_text().strip().rpartition(":")
+        connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=30)
         try:
             connection.request(method, path, body=body, headers=headers or {})
             answer = connection.getresponse()
@@ -169,13 +225,35 @@ class Daemon:
         finally:
             connection.close()
 
-    def tool(self, *args, check=True):
+    def tool(self, *words, check=True):
         """Run a sub-command of mailshotd on this installation."""
-        done = subprocess.run(self.command(*args), capture_output=True, text=True, timeout=600,
-                              check=False)
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=600,
+                              check=False, env=self.environment())
         if check and done.returncode != 0:
-            raise Failure(f"mailshotd {' '.join(map(str, args))}: {done.returncode} {done.stderr}")
+            raise Failure(f"mailshotd {' '.join(map(str, words))}: {done.returncode} "
+                          f"{done.stdout} {done.stderr}")
         return done
+
+    def step_clock(self, seconds):
+        """Move all its clocks forward; test builds with allowTestClock only."""
+        self.call("POST", "/test/clock", {"stepMs": int(seconds * 1000)})
+
+    def wait_rounds(self, n):
+        """Wait until n further rounds of periodic work have ended: it had its chance."""
+
+        def rounds():
+            text = self.call("GET", "/metrics")
+            return int(next(line.split()[1] for line in text.splitlines()
+                            if line.startswith("mailshot_tick_rounds_total ")))
+
+        goal = rounds() + n
+        wait_for("rounds of periodic work", lambda: rounds() >= goal)
+
+    def check_log(self):
+        """No sanitizer had anything to say."""
+        for line in self.log.read_text(errors="replace").splitlines():
+            if "Sanitizer" in line or "runtime error:" in line:
+                raise Failure(f"{self.log}: {line}")
 
     def cpu_s(self):
         """CPU seconds of the daemon so far, all threads."""
@@ -191,87 +269,36 @@ class Daemon:
         raise Failure("no memory figure")
 
 
-TEMPLATE_HTML = """<html><body><h1>Hello {{contact.fields.name}}</h1>
-<p><a href="https://example.com/news?a=1&amp;b=2">News</a></p>
-<p><a href="{{unsubscribeUrl}}">Unsubscribe</a></p></body></html>"""
+class Scenario(unittest.TestCase):
+    """A test with a folder of its own; what it starts ends with it, and was clean."""
+
+    def setUp(self):
+        base = Path(os.environ.get("MAILSHOT_TEST_DIR", "build/scenario-scratch"))
+        self.folder = base.resolve() / self.id().split(".")[-1]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def sink(self, *args, **more):
+        sink = Sink(self.folder / "sink", *args, **more).start()
+        self.addCleanup(sink.stop)
+        return sink
+
+    def daemon(self, name="one", **options):
+        daemon = Daemon(self.folder / name, **options)
+        self.addCleanup(self.end, daemon)
+        return daemon.start()
+
+    @staticmethod
+    def end(daemon):
+        try:
+            if daemon.is_running():
+                daemon.stop()
+        finally:
+            if daemon.is_running():
+                daemon.kill()
+        daemon.check_log()
 
 
-def set_up(daemon, sink, contacts, sessions=8, html=TEMPLATE_HTML, rate=1000000):
-    """A profile to the sink, `contacts` subscribed people and a published template."""
-    daemon.call("PUT", "/agent/profiles/main", {
-        "name": "Main", "kind": "smtp", "host": "127.0.0.1", "port": sink.port, "tls": "none",
-        "fromName": "Mailshot", "fromEmail": "news@sender.example", "maxSessions": sessions,
-        "pacePerSecond": rate})
-    rows = daemon.folder / "contacts.csv"
-    with rows.open("w") as out:
-        out.write("externalId,email,name,status\n")
-        for number in range(contacts):
-            out.write(f"u{number},user{number}@r{number % 7}.example.org,Name {number},subscribed\n")
-    daemon.tool("import", str(rows), "--subscribe")
-    daemon.call("PUT", "/agent/templates/news", {
-        "name": "News", "kind": "marketing", "fromName": "Mailshot",
-        "fromEmail": "news@sender.example", "subject": "News for {{contact.fields.name}}",
-        "body": {"html": html}})
-
-
-def start_broadcast(daemon, slug="spring"):
-    """Create, count, confirm and schedule now; returns the number confirmed."""
-    daemon.call("POST", "/agent/broadcasts", {"slug": slug, "name": slug, "templateSlug": "news"})
-    count = daemon.call("POST", f"/agent/broadcasts/{slug}/count", {})
-    daemon.call("POST", f"/agent/broadcasts/{slug}/schedule", {
-        "scheduledAt": "now", "countToken": count["countToken"],
-        "confirmedCount": count["recipientCount"]})
-    return count["recipientCount"]
-
-
-def broadcast(daemon, slug="spring"):
-    return daemon.call("GET", f"/agent/broadcasts/{slug}")
-
-
-def wait_state(daemon, states, slug="spring", timeout_s=WAIT_S):
-    """Wait until the broadcast is in one of the states; returns its whole answer."""
-
-    def probe():
-        answer = broadcast(daemon, slug)
-        return answer if answer["broadcast"]["status"] in states else None
-
-    return wait_for(f"{slug} to be {'/'.join(states)}", probe, timeout_s, 0.05)
-
-
-def list_sends(daemon, state, slug="spring"):
-    """All rows of a broadcast in a state, page by page."""
-    rows, cursor = [], ""
-    while True:
-        query = f"?status={state}&limit=500" + (f"&cursor={cursor}" if cursor else "")
-        page = daemon.call("GET", f"/agent/broadcasts/{slug}/sends{query}")
-        rows += page["items"]
-        cursor = page.get("nextCursor")
-        if not cursor:
-            return rows
-
-
-def check_ledger(answer):
-    """Both equations of the ledger close."""
-    ledger = answer["ledger"]
-    if ledger["matched"] != ledger["eligible"] + sum(ledger["excluded"].values()):
-        raise Failure(f"matched does not add up: {ledger}")
-    if ledger["eligible"] != sum(ledger["states"].values()):
-        raise Failure(f"eligible does not add up: {ledger}")
-    if not ledger["closes"]:
-        raise Failure(f"the daemon says the ledger does not close: {ledger}")
-    return ledger
-
-
-def check_never_twice(sink, contacts, unknown=()):
-    """Nobody twice; nobody missing but those listed as unknown."""
-    seen = sink.recipients()
-    twice = {address for address in seen if seen.count(address) > 1} if len(seen) != len(
-        set(seen)) else set()
-    if twice:
-        raise Failure(f"mailed twice: {sorted(twice)[:5]} and {len(twice)} in all")
-    everybody = {f"user{n}@r{n % 7}.example.org" for n in range(contacts)}
-    missing = everybody - set(seen)
-    stray = missing - {row["email"] for row in unknown}
-    if stray:
-        raise Failure(f"left out: {sorted(stray)[:5]} and {len(stray)} in all")
-    return missing
+def main():
+    """Entry of a test file; arguments are those of unittest (names of tests, -f, -k)."""
+    unittest.main(module="__main__", argv=sys.argv, verbosity=2)
