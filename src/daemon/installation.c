@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/crypto.h"
+#include "daemon/backends.h"
 #include "daemon/config.h"
 #include "daemon/datadir.h"
 #include "daemon/folder_keys.h"
 #include "mailshot/exit.h"
-#include "store/sqlite/sqlite_store.h"
 #include "store/store.h"
 
 static int
@@ -30,7 +30,7 @@ open_store(struct installation *i, const struct config *c, struct loop *loop, bo
     };
 
     crypto_keys_fingerprint(i->keys, fingerprint);
-    i->store = store_open(sqlite_store_driver(), &args, loop, err);
+    i->store = store_open(backend_store(c), &args, loop, err);
     return i->store != NULL ? 0 : -1;
 }
 

@@ -14,12 +14,12 @@
 
 #include "base/file.h"
 #include "crypto/crypto.h"
+#include "daemon/backends.h"
 #include "daemon/config.h"
 #include "daemon/datadir.h"
 #include "daemon/folder_keys.h"
 #include "daemon/installation.h"
 #include "mailshot/exit.h"
-#include "store/sqlite/sqlite_store.h"
 #include "store/store.h"
 
 struct preflight {
@@ -106,7 +106,7 @@ try_store(struct preflight *p)
 
     if (!try_keys(p, fingerprint))
         return;
-    if (store_probe(sqlite_store_driver(), &args, &err) != 0)
+    if (store_probe(backend_store(p->config), &args, &err) != 0)
         fail(p, "store", &err, installation_exit_code(&err));
     else
         say(p, "ok", "store", "%s/mailshot.db opens", p->config->data_dir);

@@ -19,6 +19,7 @@
 #include "control/gates.h"
 #include "control/run_closer.h"
 #include "control/run_table.h"
+#include "daemon/backends.h"
 #include "daemon/config.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/datadir.h"
@@ -177,7 +178,7 @@ build(struct daemon *d, struct err *err)
 
     d->gates = gates_create();
     d->runs = run_table_create(d->loop);
-    d->queue = queue_embedded_create(d->loop);
+    d->queue = backend_queue_create(d->boot, d->loop);
     d->cpu = workers_create(d->loop, "cpu", (unsigned)d->boot->cpu_workers, CPU_QUEUE_LIMIT);
     d->silence =
         silence_create(d->loop, d->home->store, d->runs, d->boot->max_lateness_min * MINUTE_MS);
