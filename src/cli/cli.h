@@ -74,6 +74,14 @@ int cli_request(struct cli *c, const char *method, const char *target, struct sl
     struct json **answer_r);
 /** Append a word to a target, percent-encoded as one path part or query value (RFC 3986 §2.1). */
 void cli_escape(struct buf *target, const char *word);
+/** Read a JSON text from a file, or from standard input when `path` is "-". Appends. Returns an exit code
+ * after saying what is wrong, also with the text. */
+int cli_read_json(const char *path, struct buf *out);
+/**
+ * Walk all pages of a list: GET `target` (a path, with or without a query) and `print` for each item. A
+ * list that is being printed stays valid for the call only. Returns an exit code.
+ */
+int cli_each(struct cli *c, const char *target, void (*print)(const struct json *item));
 
 /** Print a parsed answer, indented by two, with a line end. */
 void cli_print_json(const struct json *j);
