@@ -128,6 +128,28 @@ class Content(Scenario):
                 self.assertEqual(self.one.public("GET", changed)[0], 404, changed)
         self.assertTrue(found[7].startswith("http://m.example.com/m/unsub/"), found[7])
 
+    def test_script_hides_in_no_link(self):
+        """Refused where it is written; from a contact's field it becomes a link to nowhere."""
+        html = '<a href="{{contact.fields.site}}">x</a><a href="{{unsubscribeUrl}}">u</a>'
+        self.send({"html": html}, ["a,ana@example.org,Ana"])
+        for href in ("javascript:alert(1)", "JaVa&#115;cript:alert(1)", "data:text/html,x"):
+            status, answer = self.one.request("PUT", "/agent/templates/evil", {
+                "name": "Evil", "kind": "marketing", "fromName": "E", "fromEmail": "e@example.com",
+                "subject": "s", "body": {"html": f'<a href="{href}">x</a>'}})
+            self.assertEqual((status, answer["error"]), (422, "compile_failed"), href)
+            self.assertEqual(self.one.request("GET", "/agent/templates/evil")[0], 404)
+        self.one.call("POST", "/v1/contacts", {
+            "externalId": "e", "email": "eve@example.org", "subscribe": True,
+            "fields": {"site": "javascript:alert(1)"}})
+        mailing.start_broadcast(self.one, "again")
+        mailing.wait_state(self.one, "sent", "again")
+        self.assertEqual(mailing.check_books(self.one, "again")["sent"], 2)
+        for path in (self.folder / "sink/mails").glob("*.eml"):
+            raw = path.read_bytes()
+            self.assertNotIn("javascript", mailread.html_of(raw).lower())
+            if "eve@example.org" in mailread.parse(raw)["To"]:
+                self.assertEqual(mailread.hrefs(raw)[0], "#")
+
     def assert_leads(self, path, target):
         status, headers, _ = self.one.public("GET", path)
         self.assertEqual((status, headers.get("Location")), (302, target))

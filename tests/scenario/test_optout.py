@@ -79,6 +79,28 @@ class OptOut(Scenario):
         self.assertEqual(states["sent"], 2)
         self.assertEqual(sink.recipients().count(mailing.address(1)), 1)
 
+    def test_import_brings_nobody_back(self):
+        """Names change, opt-outs and bounces stay, and neither gets the next broadcast."""
+        dead = mailing.address(1)
+        sink, daemon = self.under_way(3, delay_ms=0)
+        sink.rewrite(f"rcpt {dead} 550 5.1.1 No such user here\n")
+        daemon.call("POST", "/v1/contacts/u0/unsubscribe", {})
+        mailing.start_broadcast(daemon)
+        mailing.wait_state(daemon, "sent")
+        self.assertEqual(mailing.check_books(daemon)["bounced"], 1)
+        sink.rewrite("")
+        answer = mailing.import_rows(daemon, [
+            "email,name,status", f"{mailing.address(0).upper()},New 0,subscribed",
+            f"{dead},New 1,subscribed"], "subscribe=true&overwrite=true")
+        self.assertEqual((answer["updated"], answer["consentProtected"]), (2, 2), answer)
+        for n in (0, 1):
+            name = daemon.call("GET", f"/agent/contacts/u{n}")["contact"]["fields"]["name"]
+            self.assertEqual(name, f"New {n}")
+        counted = mailing.start_broadcast(daemon, "summer")
+        self.assertEqual(counted["recipientCount"], 1)
+        mailing.wait_state(daemon, "sent", "summer")
+        self.assertEqual(set(sink.recipients()), {mailing.address(2)})
+
     @staticmethod
     def check_attributed(daemon):
         harness.wait_for("the broadcast to know", lambda: mailing.broadcast(
