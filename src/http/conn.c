@@ -154,6 +154,8 @@ on_head(struct http_request *r, const char *method, const char *version)
 
     metric_add(r->server->requests, 1);
     r->method = slice_str(method);
+    if (r->server->is_closing)
+        return refuse_now(r, 503, "stopping", HTTP_STOPPING);
     if ((status = http_guard_check(r, method, version, &code, &text)) != 0)
         return refuse_now(r, status, code, text);
     if (http_uri_parse(r->uri.path, r->arena, &r->uri, &err) != 0)
@@ -192,7 +194,12 @@ on_end(struct http_request *r)
     if (r->phase == HTTP_DRAIN)
         return http_response_queue(r);
     http_conn_set_phase(r, HTTP_WORK);
-    r->server->handlers.body(r, r->server->arg);
+    if (r->server->is_closing) {
+        http_request_cancel(r);
+        http_respond_error(r, 503, "stopping", HTTP_STOPPING);
+    } else {
+        r->server->handlers.body(r, r->server->arg);
+    }
     if (r->is_answered)
         return http_response_queue(r);
     http_request_park(r);

@@ -80,6 +80,8 @@ struct http_request {
     const struct http_shared *shared; /* or this one */
 };
 
+#define HTTP_STOPPING "the server is stopping"
+
 struct http_server {
     struct loop *loop;
     struct MHD_Daemon *mhd;
@@ -94,6 +96,7 @@ struct http_server {
     int64_t run_at_ms; /* the library wants to run then; -1 = when its descriptor says so */
     bool is_ready;     /* descriptor fired, or a connection was resumed */
     bool is_stopping;
+    bool is_closing;     /* nothing more may wait: a suspended connection would end the process */
     struct list idle;    /* IDLE and HEAD, oldest first */
     struct list sending; /* BODY and DRAIN, oldest first */
     struct list working; /* DECIDING and WORK: with a handler */

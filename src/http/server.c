@@ -243,12 +243,13 @@ http_server_free(struct http_server **sp)
         return;
     *sp = NULL;
     http_server_quiesce(s);
+    s->is_closing = true;
     LIST_EACH(node, tmp, &s->working)
     {
         struct http_request *r = LIST_ENTRY(node, struct http_request, node);
 
         http_request_cancel(r);
-        http_respond_error(r, 503, "stopping", "the server is stopping");
+        http_respond_error(r, 503, "stopping", HTTP_STOPPING);
     }
     flush(s);
     loop_timer_cancel(&s->sweep);

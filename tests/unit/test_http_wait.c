@@ -1,6 +1,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -335,6 +336,33 @@ START_TEST(orderly_stop)
 }
 END_TEST
 
+/* A request that is read only while the server closes: nobody could answer it later. */
+START_TEST(request_meets_the_end)
+{
+    static const char *const requests[] = {
+        "GET /park HTTP/1.1\r\n" HOST "\r\n", "GET /later HTTP/1.1\r\n" HOST "\r\n"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        struct raw raw;
+        struct raw_answer a;
+        size_t n = strlen(requests[i]);
+
+        setup(&f, &plain);
+        raw_open_tcp(&raw, f.loop, http_server_port(f.server));
+        raw_turns(f.loop, 5); /* accepted */
+        ck_assert_int_eq(send(raw.fd, requests[i], n, 0), (ssize_t)n);
+        http_server_free(&f.server);
+        ck_assert_uint_eq(f.n_body, 0);
+        raw_read(&raw, false, &a);
+        ck_assert(a.status == 503 || a.status == 0); /* answered, or never read */
+        raw_answer_deinit(&a);
+        raw_close(&raw);
+        teardown(&f);
+    }
+}
+END_TEST
+
 SUITE_MAIN("http_wait", answer_later, decide_later, deadline_answers_504, deadline_can_move,
     client_leaves, trickled_head_is_cut, trickled_body_is_cut, connection_limit, forwarded_clients,
-    unix_socket, start_failures, orderly_stop)
+    unix_socket, start_failures, orderly_stop, request_meets_the_end)
