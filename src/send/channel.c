@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "control/gates.h"
 #include "control/run_control.h"
 #include "control/run_table.h"
 #include "loop/loop.h"
@@ -47,6 +48,9 @@ may_commit(void *arg)
     const struct channel *ch = arg;
     const struct sender_args *a = &ch->sender->args;
 
+    /* An opt-out that only the journal holds may be this very recipient's. */
+    if ((gates_closed(a->gates, GATE_SCOPE_ALL) & 1u << GATE_JOURNAL) != 0)
+        return false;
     return a->may_commit == NULL || a->may_commit(a->may_commit_arg);
 }
 
