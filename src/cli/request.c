@@ -16,7 +16,7 @@ cli_fail(const struct err *err)
     fprintf(stderr, "mailshotd: %s\n", err->text);
     if (strcmp(err->sub, "no_store") == 0 || strcmp(err->sub, "no_folder") == 0)
         fprintf(stderr, "\"mailshotd serve\" or \"mailshotd migrate\" makes it.\n");
-    return err->code == ERR_TEMP ? EXIT_FAILED : installation_exit_code(err);
+    return err->code == ERR_TEMP && err->sub[0] == '\0' ? EXIT_FAILED : installation_exit_code(err);
 }
 
 int

@@ -2,10 +2,14 @@
  * The periodic work of the house, in the order in which it must happen: first be alive, then honour
  * opt-outs that waited in the journal, then start and plan, then look after disk and old records.
  */
+#include <string.h>
+
+#include "api/ready.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "broadcast/dispatch.h"
+#include "control/gates.h"
 #include "daemon/config.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/installation.h"
@@ -28,6 +32,18 @@ struct beat {
     int64_t at_ms;
 };
 
+/* A full queue and a full disk are told elsewhere, and pass; other refusals mean that nothing can be
+ * recorded, so nothing may be sent. */
+static void
+judge_store(struct daemon *d, const struct err *err)
+{
+    bool is_down = err->code != ERR_NONE && strcmp(err->sub, "store_busy") != 0 &&
+                   strcmp(err->sub, "disk_full") != 0;
+
+    gates_set(d->gates, GATE_SCOPE_ALL, GATE_STORE, is_down, "the last beat could not be stored");
+    api_ready_set(d->ready, "store", !is_down, err->text);
+}
+
 static void
 on_beat(struct store_batch *b, void *arg)
 {
@@ -40,6 +56,7 @@ on_beat(struct store_batch *b, void *arg)
         err_set(&err, ERR_INTERNAL, "the record of this instance is gone");
     else
         beat->daemon->home->instance.beat_at_ms = beat->at_ms;
+    judge_store(beat->daemon, &err);
     ticker_turn_end(beat->turn, &err);
     store_batch_free(&b);
     mem_free(beat);

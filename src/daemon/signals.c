@@ -35,7 +35,7 @@ on_stop(int signo, void *arg)
 {
     struct daemon *d = arg;
 
-    if (d->is_stopping) {
+    if (d->is_stopping || d->control == NULL) { /* for the second time, or taken down already */
         log_warn(NULL, "daemon.killed", "signal=%d", signo);
         _exit(EXIT_FAILED);
     }
@@ -78,6 +78,8 @@ on_reload(int signo, void *arg)
     struct config *now;
     struct err err = {0};
 
+    if (d->control == NULL)
+        return; /* on its way down */
     notify_socket_send("RELOADING=1");
     if ((now = config_load(d->sources, &err)) != NULL)
         apply(d, now);
