@@ -12,7 +12,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 SYSTEM = {
     "alloca", "assert", "ctype", "dirent", "endian", "errno", "fcntl", "fenv", "float", "fnmatch", "getopt",
     "inttypes", "langinfo", "libgen", "limits", "linux", "locale", "malloc", "math", "netdb",
-    "netinet", "arpa", "net", "poll", "pthread", "pwd", "grp", "regex", "sched", "semaphore", "signal",
+    "netinet", "arpa", "net", "poll", "pthread", "pwd", "grp", "regex", "sched", "semaphore", "setjmp", "signal",
     "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
     "stdnoreturn", "string", "strings", "sys", "syslog", "termios", "threads", "time", "unistd",
     "wchar",

@@ -35,12 +35,12 @@ void crypto_sha256_final(struct crypto_sha256_ctx **c, uint8_t out[CRYPTO_SHA256
 /** HMAC-SHA256 with an arbitrary key; for vectors and legacy secrets. */
 void crypto_hmac(struct slice key, struct slice data, uint8_t out[CRYPTO_SHA256_SIZE]);
 /** HMAC-SHA256 of `data` under the token key: keyed once per thread, then about 0.2 µs. */
-void crypto_token_mac(const struct crypto_keys *k, struct slice data,
-    uint8_t out[CRYPTO_SHA256_SIZE]);
+void crypto_token_mac(
+    const struct crypto_keys *k, struct slice data, uint8_t out[CRYPTO_SHA256_SIZE]);
 /** HMAC-SHA256 of an address key (docs/tokens.md) under the address key: the stored hash. The first
  * eight bytes, big-endian with the top bit cleared, are the 63-bit row hash, never 0. */
-void crypto_address_mac(const struct crypto_keys *k, struct slice address_key,
-    uint8_t out[CRYPTO_SHA256_SIZE]);
+void crypto_address_mac(
+    const struct crypto_keys *k, struct slice address_key, uint8_t out[CRYPTO_SHA256_SIZE]);
 int64_t crypto_address_hash(const struct crypto_keys *k, struct slice address_key);
 
 /** Equal, in time that depends on the lengths only. */
@@ -51,8 +51,8 @@ bool crypto_equal(struct slice a, struct slice b);
  * the secret belongs, e.g. "profile:<id>:password"). Output: version byte, nonce, ciphertext, tag.
  * `plain` has at most 1 MiB.
  */
-void crypto_seal(const struct crypto_keys *k, struct slice context, struct slice plain,
-    struct buf *out);
+void crypto_seal(
+    const struct crypto_keys *k, struct slice context, struct slice plain, struct buf *out);
 /** ERR_PERM when the bytes, the key or the context do not fit. */
 int crypto_unseal(const struct crypto_keys *k, struct slice context, struct slice sealed,
     struct buf *plain, struct err *err);

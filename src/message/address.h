@@ -16,10 +16,10 @@
  * literal, no comment, no control character. `ascii_domain` is the A-label form, lower case.
  */
 struct address {
-    struct slice local;        /* as given, borrowed from the input */
-    struct slice domain;       /* as given, borrowed */
-    char ascii_domain[256];    /* IDNA2008 A-labels, lower case, NUL-terminated */
-    bool is_local_utf8;        /* needs SMTPUTF8 (RFC 6531) */
+    struct slice local;     /* as given, borrowed from the input */
+    struct slice domain;    /* as given, borrowed */
+    char ascii_domain[256]; /* IDNA2008 A-labels, lower case, NUL-terminated */
+    bool is_local_utf8;     /* needs SMTPUTF8 (RFC 6531) */
 };
 
 /** ERR_INVALID with a text that says what is wrong (never the address itself). */

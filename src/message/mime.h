@@ -28,11 +28,11 @@ struct mime_message {
     int64_t date_ms;
     struct slice from_name, from_address;
     struct slice to_name, to_address;
-    struct slice reply_to;   /* empty = none */
-    struct slice subject;    /* UTF-8, unencoded */
-    struct slice message_id; /* without <> */
-    struct slice text;       /* UTF-8, any line ends; empty = no text part */
-    struct slice html;       /* UTF-8; empty = no html part */
+    struct slice reply_to;           /* empty = none */
+    struct slice subject;            /* UTF-8, unencoded */
+    struct slice message_id;         /* without <> */
+    struct slice text;               /* UTF-8, any line ends; empty = no text part */
+    struct slice html;               /* UTF-8; empty = no html part */
     const struct mime_header *extra; /* List-Unsubscribe, ... in the order given */
     size_t n_extra;
     const struct mime_file *files;
@@ -49,8 +49,8 @@ struct mime_message {
  * Bcc, Sender, Return-Path), a List-* field given twice. `needs_smtputf8_r` says whether an address
  * needs it. On failure `out` is as before. text and html are taken to be well-formed UTF-8.
  */
-int mime_build(const struct mime_message *m, struct buf *out, bool *needs_smtputf8_r,
-    struct err *err);
+int mime_build(
+    const struct mime_message *m, struct buf *out, bool *needs_smtputf8_r, struct err *err);
 
 /** Text for an unstructured field (RFC 2047 where needed), folded from `column` on. Control
  * characters, ill-formed UTF-8 and more than 4096 bytes are ERR_INVALID. Encoded words are ≤ 75

@@ -25,8 +25,8 @@ struct token_send {
 /** "/m/open/<token>.png", "/m/click/<token>": appended to `out` without the base URL. The target of a
  * dynamic link has 1 to 8192 bytes. */
 void token_open_make(const struct crypto_keys *k, const struct token_send *s, struct buf *out);
-void token_click_make(const struct crypto_keys *k, const struct token_send *s, uint32_t ordinal,
-    struct buf *out);
+void token_click_make(
+    const struct crypto_keys *k, const struct token_send *s, uint32_t ordinal, struct buf *out);
 void token_click_dynamic_make(const struct crypto_keys *k, const struct token_send *s,
     uint32_t ordinal, struct slice target, struct buf *out);
 /** False for anything that is not exactly a token we made. */
@@ -39,10 +39,10 @@ bool token_click_verify(const struct crypto_keys *k, struct slice token, struct 
 enum token_scope { TOKEN_SCOPE_ALL = 0, TOKEN_SCOPE_MARKETING = 1, TOKEN_SCOPE_TRANSACTIONAL = 2 };
 
 struct token_unsub {
-    struct token_send send;    /* zero ids when the token names no mail */
+    struct token_send send; /* zero ids when the token names no mail */
     enum token_scope scope;
-    int64_t expires_ms;        /* limits what the page shows, never the opt-out itself */
-    struct slice address_key;  /* verify: points into the caller's scratch buffer */
+    int64_t expires_ms;       /* limits what the page shows, never the opt-out itself */
+    struct slice address_key; /* verify: points into the caller's scratch buffer */
 };
 
 /** The bare token appended: it stands in more than one path ("/m/unsub/<token>"). The address key has
@@ -54,17 +54,17 @@ bool token_unsub_verify(const struct crypto_keys *k, struct slice legacy_secret,
     struct buf *scratch, struct token_unsub *t_r);
 
 /** VERP return path "b+<token>@domain": local part appended. */
-void token_verp_make(const struct crypto_keys *k, const struct token_send *s, uint32_t generation,
-    struct buf *out);
+void token_verp_make(
+    const struct crypto_keys *k, const struct token_send *s, uint32_t generation, struct buf *out);
 bool token_verp_verify(const struct crypto_keys *k, struct slice local_part, struct token_send *s_r,
     uint32_t *generation_r);
 
 /** Message-ID "<send>.<generation>.<broadcast>@domain" without <>; stable over attempts. */
-void token_message_id(const struct token_send *s, uint32_t generation, struct slice domain,
-    struct buf *out);
+void token_message_id(
+    const struct token_send *s, uint32_t generation, struct slice domain, struct buf *out);
 /** Read one back, with or without <>, in either case; not authenticated, so whoever acts on it must
  * also compare the recipient. */
-bool token_message_id_parse(struct slice message_id, struct token_send *s_r,
-    uint32_t *generation_r);
+bool token_message_id_parse(
+    struct slice message_id, struct token_send *s_r, uint32_t *generation_r);
 
 #endif
