@@ -5,3 +5,4 @@ foreach(name IN ITEMS contacts templates broadcasts rows house)
     mailshot_test(unit api_${name}
         SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_api_${name}.c ${api_tool} MODULES api)
 endforeach()
+mailshot_test(unit api_routes SOURCES ${CMAKE_CURRENT_LIST_DIR}/test_api_routes.c MODULES api)
