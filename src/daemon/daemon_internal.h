@@ -49,6 +49,8 @@ struct daemon {
     struct opt_out_intake *opt_outs;
     struct engagements *engagements;
     struct public_site *site;
+    uint64_t rejudged_to; /* old verdicts on opens and clicks: how far housekeeping has looked */
+    bool is_rejudged;
     struct ticker *ticker;
     struct disk_watch *disk;
     struct api_ready *ready;

@@ -13,6 +13,7 @@
 #include "daemon/config.h"
 #include "daemon/daemon_internal.h"
 #include "daemon/installation.h"
+#include "feedback/engagement.h"
 #include "feedback/opt_out_intake.h"
 #include "loop/workers.h"
 #include "model/retention.h"
@@ -21,7 +22,8 @@
 #include "tick/disk_watch.h"
 #include "tick/ticker.h"
 
-#define PURGE_STEPS 25
+#define PURGE_STEPS  25
+#define REJUDGE_PAGE 100
 
 /* ---- beat ------------------------------------------------------------------------------------ */
 
@@ -123,12 +125,29 @@ struct purge {
     struct err err;
 };
 
+/* Verdicts of other rules than this program's, a page per tick, once after each start. */
+static int
+rejudge(struct daemon *d, struct err *err)
+{
+    uint64_t next = 0;
+
+    if (d->is_rejudged)
+        return 0;
+    if (engagements_rejudge(d->home->store, d->rejudged_to, REJUDGE_PAGE, &next, err) < 0)
+        return -1;
+    d->rejudged_to = next;
+    d->is_rejudged = next == 0;
+    return 0;
+}
+
 static void
 run_purge(void *arg)
 {
     struct purge *p = arg;
     bool more = true;
 
+    if (rejudge(p->daemon, &p->err) != 0)
+        return;
     for (int i = 0; i < PURGE_STEPS && more; i++)
         if (retention_purge(p->daemon->home->store, clock_now_ms(), &p->deleted, &more, &p->err) !=
             0)
