@@ -204,11 +204,10 @@ static void
 commit_failed(struct step *st, const struct err *err)
 {
     struct job_list merged = {0};
-    enum gate gate = slice_eq_str(slice_str(err->sub), "disk_full") ? GATE_DISK : GATE_STORE;
 
     log_error(NULL, "send.commit_failed", "code=%s sub=%s error=\"%s\" settles=%zu claims=%zu",
         err_code_name(err->code), err->sub, err->text, st->running_settles.n, st->running_claims.n);
-    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, gate, true, "the last commit failed");
+    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, true, "the last commit failed");
     for (size_t i = 0; i < st->running_settles.n; i++)
         job_list_add(&merged, st->running_settles.a[i]);
     for (size_t i = 0; i < st->settles.n; i++)
@@ -230,8 +229,6 @@ commit_succeeded(struct step *st, struct store_batch *b)
     st->running_settles = st->running_claims = (struct job_list){0};
     metric_add(st->m_commits, 1);
     gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, false, NULL);
-    if (!store_is_full(st->sender->args.store))
-        gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_DISK, false, NULL);
     run_table_update(st->sender->args.runs, r->runs, r->n_runs);
     for (size_t i = 0; i < settles.n; i++)
         settle_answered(settles.a[i], r->applied[i]);
@@ -253,8 +250,6 @@ on_retry(void *arg)
         return;
     /* Nothing waits to be written: open the gates, and the next claim tells. */
     gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, false, NULL);
-    if (!store_is_full(st->sender->args.store))
-        gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_DISK, false, NULL);
     sender_kick(st->sender);
 }
 

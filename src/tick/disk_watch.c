@@ -48,17 +48,16 @@ has_room(struct disk_watch *w)
     return free_bytes >= need && !store_is_full(w->args.store);
 }
 
+/* The gate is set at every look, so that whoever else touched it is put right within a second. */
 void
 disk_watch_look(struct disk_watch *w)
 {
-    bool is_full = !has_room(w);
+    bool is_full = !has_room(w), was_full = w->is_full;
 
-    if (is_full == w->is_full)
-        return;
     w->is_full = is_full;
     gates_set(w->args.gates, GATE_SCOPE_ALL, GATE_DISK, is_full,
         "free disk space is below minFreeBytes, or the last write found no room");
-    if (w->args.changed != NULL)
+    if (is_full != was_full && w->args.changed != NULL)
         w->args.changed(is_full, w->args.arg);
 }
 
