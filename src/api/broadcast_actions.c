@@ -6,6 +6,7 @@
 #include "api/live.h"
 #include "api/resource.h"
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/timefmt.h"
 #include "broadcast/count_jobs.h"
 
@@ -60,22 +61,64 @@ answer_count(struct api_call *c, const struct broadcast_view *v, const struct co
     return 0;
 }
 
+/* Small lists are counted while the caller waits here; longer ones while nobody's worker does. */
+#define COUNT_FIRST_MS 50
+#define COUNT_STEP_MS  100
+
+struct count_wait {
+    char id[ID_TEXT_SIZE];
+};
+
+static int
+count_begin(struct api_call *c, const struct broadcast_call *bc, const struct broadcast_view *v,
+    int64_t wait_ms, struct count_outcome *o, struct err *err)
+{
+    struct slice purpose = api_body_str(c, "purpose");
+    bool is_resume = purpose.n > 0 ? slice_eq_str(purpose, "resume") : v->run.state == RUN_PAUSED;
+    int64_t first_ms = wait_ms < COUNT_FIRST_MS ? wait_ms : COUNT_FIRST_MS;
+    struct count_wait *w = arena_alloc(c->arena, sizeof(*w));
+
+    if (count_start(bc, v, is_resume ? COUNT_RESUME : COUNT_SCHEDULE, first_ms, o, err) != 0)
+        return -1;
+    id_text(o->id, w->id);
+    c->state = w;
+    return 0;
+}
+
+static int
+count_look(struct api_call *c, const struct broadcast_call *bc, const struct broadcast_view *v,
+    struct slice id, struct count_outcome *o, struct err *err)
+{
+    if (count_get(bc, v->doc.id, id, o, err) != 0)
+        return -1;
+    if (o->is_failed)
+        return err_sub(err, ERR_TEMP, o->error_sub, "%s", o->error);
+    return 0;
+}
+
 int
 broadcasts_count(struct api_call *c, struct err *err)
 {
-    struct slice purpose = api_body_str(c, "purpose");
+    const struct count_wait *w = c->state;
     int64_t wait_ms = COUNT_WAIT_MS;
     struct broadcast_call bc;
     struct broadcast_view v;
     struct count_outcome o;
-    bool is_resume;
+    int rc;
 
     if (broadcast_find(c, &bc, &v, err) != 0)
         return -1;
-    is_resume = purpose.n > 0 ? slice_eq_str(purpose, "resume") : v.run.state == RUN_PAUSED;
     json_int(json_get(c->body, "waitMs"), &wait_ms);
-    if (count_start(&bc, &v, is_resume ? COUNT_RESUME : COUNT_SCHEDULE, wait_ms, &o, err) != 0)
+    if (w == NULL)
+        rc = count_begin(c, &bc, &v, wait_ms, &o, err);
+    else
+        rc = count_look(c, &bc, &v, slice_str(w->id), &o, err);
+    if (rc != 0)
         return -1;
+    if (!o.is_done && c->waited_ms + COUNT_FIRST_MS < wait_ms) {
+        c->again_ms = COUNT_STEP_MS;
+        return 0;
+    }
     return answer_count(c, &v, &o);
 }
 
@@ -86,11 +129,8 @@ broadcasts_count_get(struct api_call *c, struct err *err)
     struct broadcast_view v;
     struct count_outcome o;
 
-    if (broadcast_find(c, &bc, &v, err) != 0 ||
-        count_get(&bc, v.doc.id, c->params[1], &o, err) != 0)
+    if (broadcast_find(c, &bc, &v, err) != 0 || count_look(c, &bc, &v, c->params[1], &o, err) != 0)
         return -1;
-    if (o.is_failed)
-        return err_sub(err, ERR_TEMP, o.error_sub, "%s", o.error);
     return answer_count(c, &v, &o);
 }
 

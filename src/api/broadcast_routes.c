@@ -166,6 +166,7 @@ static const struct api_field wait_query[] = {
     {.name = NULL},
 };
 
+static const char *const list_errors[] = {"bad_cursor", NULL};
 static const char *const find_errors[] = {"not_found", NULL};
 static const char *const create_errors[] = {"slug_taken", "template_not_marketing",
     "segment_requires_subscribed", "invalid_segment", "invalid_stop_rules", NULL};
@@ -205,6 +206,7 @@ const struct api_route api_broadcast_routes[] = {
         .scope = API_READ,
         .query = list_query,
         .handler = broadcasts_list,
+        .errors = list_errors,
     },
     {
         .method = "POST",
@@ -246,6 +248,7 @@ const struct api_route api_broadcast_routes[] = {
         .path = BROADCAST "/count",
         .summary = "Count the recipients; the answer has the token for schedule or resume, or 202",
         .scope = API_BROADCASTS,
+        .flags = API_LONG_POLL,
         .body = count_fields,
         .handler = broadcasts_count,
         .errors = count_errors,

@@ -97,16 +97,20 @@ static const struct api_field import_query[] = {
     {.name = NULL},
 };
 
+static const char *const list_errors[] = {"bad_cursor", NULL};
+static const char *const page_errors[] = {"contact_not_found", "bad_cursor", NULL};
 static const char *const find_errors[] = {"contact_not_found", NULL};
 static const char *const create_errors[] = {"contact_exists", "opted_out", NULL};
 static const char *const patch_errors[] = {"contact_not_found", "contact_exists", NULL};
-static const char *const consent_errors[] = {
-    "contact_not_found", "not_a_test_contact", "test_contacts_not_configured", "opted_out", NULL};
+static const char *const consent_errors[] = {"contact_not_found", "not_a_test_contact",
+    "test_contacts_not_configured", "opted_out", "no_address", NULL};
+static const char *const url_errors[] = {"contact_not_found", "not_a_test_contact",
+    "test_contacts_not_configured", "no_address", "public_url_required", NULL};
 static const char *const tag_errors[] = {"contact_not_found", "no_tags", "tag_conflict",
     "not_a_test_contact", "test_contacts_not_configured", NULL};
 static const char *const reset_errors[] = {"contact_not_found", "not_a_test_contact",
-    "test_contacts_not_configured", "has_broadcast_sends", NULL};
-static const char *const import_errors[] = {"bad_header", "cancelled", NULL};
+    "test_contacts_not_configured", "has_broadcast_sends", "no_address", NULL};
+static const char *const import_errors[] = {"bad_header", NULL};
 
 #define IMPORT_MAX_BYTES (64u << 20)
 
@@ -128,6 +132,7 @@ static const char *const import_errors[] = {"bad_header", "cancelled", NULL};
             .scope = API_READ,                                                                     \
             .query = list_query,                                                                   \
             .handler = contacts_list,                                                              \
+            .errors = list_errors,                                                                 \
         },                                                                                         \
         {                                                                                          \
             .method = "POST",                                                                      \
@@ -172,7 +177,7 @@ static const char *const import_errors[] = {"bad_header", "cancelled", NULL};
             .scope = API_READ,                                                                     \
             .query = page_query,                                                                   \
             .handler = contacts_sends,                                                             \
-            .errors = find_errors,                                                                 \
+            .errors = page_errors,                                                                 \
         },                                                                                         \
         {                                                                                          \
             .method = "POST",                                                                      \
@@ -207,7 +212,7 @@ static const char *const import_errors[] = {"bad_header", "cancelled", NULL};
     {                                                                                              \
         .method = "GET", .path = prefix "/:externalId/unsubscribe-url",                            \
         .summary = "The contact's own unsubscribe address", .scope = consent, .flags = guard,      \
-        .handler = consent_unsubscribe_url, .errors = consent_errors,                              \
+        .handler = consent_unsubscribe_url, .errors = url_errors,                                  \
     }
 
 const struct api_route api_contact_routes[] = {

@@ -70,6 +70,8 @@ static const struct api_field query_fields[] = {
     {.name = NULL},
 };
 
+static const char *const query_errors[] = {"unknown_collection", "unsupported_filter", NULL};
+
 const struct api_route api_query_routes[] = {
     {
         .method = "POST",
@@ -79,6 +81,7 @@ const struct api_route api_query_routes[] = {
         .flags = API_OWNER_ONLY,
         .body = query_fields,
         .handler = query,
+        .errors = query_errors,
     },
     {.method = NULL},
 };

@@ -79,6 +79,22 @@ class Agents(Scenario):
                        "agent.broadcast.test-send"):
             self.assertIn(("agent:test", action), actions)
 
+    def test_count_that_nobody_waits_for(self):
+        """202 with the id of the count; asking for it gives the same token in the end."""
+        _, daemon = self.world(contacts=200)
+        agent = Agent(daemon, ["read", "broadcasts"])
+        agent.call("POST", "/agent/broadcasts", {"slug": "b", "name": "b", "templateSlug": "news"})
+        status, first = agent.request("POST", "/agent/broadcasts/b/count", {"waitMs": 0})
+        self.assertEqual(status, 200 if first["done"] else 202)
+
+        def look():
+            answer = agent.call("GET", f"/agent/broadcasts/b/counts/{first['countId']}")
+            return answer if answer["done"] else None
+
+        counted = wait_for("the count", look)
+        self.assertEqual((counted["countToken"], counted["recipientCount"]),
+                         (first["countId"], 200))
+
     def test_scopes(self):
         _, daemon = self.world(contacts=1)
         reader = Agent(daemon, ["read"])

@@ -99,6 +99,44 @@ api_tool_call(
     return answer;
 }
 
+/* Does the path of a route fit a target? */
+static bool
+fits(const char *path, const char *target)
+{
+    struct slice at = slice_make(target, strcspn(target, "?")), rest = slice_str(path);
+    struct slice part, want;
+    bool has_part, has_want;
+
+    do {
+        has_part = slice_cut(&at, '/', &part);
+        has_want = slice_cut(&rest, '/', &want);
+        if (has_part != has_want ||
+            (has_want && !slice_starts(want, SLICE_LIT(":")) && !slice_eq(part, want)))
+            return false;
+    } while (has_want);
+    return true;
+}
+
+/* What a route may answer beside the words that all may is part of its description. */
+static bool
+is_declared(const char *method, const char *target, const char *error)
+{
+    static const char *const common[] = {
+        "validation_failed", "invalid_json", "method_not_allowed", NULL};
+    const char *const *words = common;
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], error) == 0)
+            return true;
+    for (size_t g = 0; api_all_routes[g] != NULL; g++)
+        for (const struct api_route *r = api_all_routes[g]; r->method != NULL; r++)
+            for (words = r->errors; words != NULL && *words != NULL; words++)
+                if (strcmp(r->method, method) == 0 && fits(r->path, target) &&
+                    strcmp(*words, error) == 0)
+                    return true;
+    return false;
+}
+
 const struct json *
 api_tool_refuse(struct api_tool *t, const char *method, const char *target, const char *body,
     unsigned status, const char *error)
@@ -107,6 +145,8 @@ api_tool_refuse(struct api_tool *t, const char *method, const char *target, cons
     ck_assert_msg(strcmp(api_tool_str(t, "error"), error) == 0, "%s %s %s: %s instead of %s",
         method, target, body != NULL ? body : "", api_tool_str(t, "error"), error);
     ck_assert_msg(api_tool_str(t, "message")[0] != '\0', "%s says nothing", error);
+    ck_assert_msg(is_declared(method, target, error), "%s %s does not say that it may answer %s",
+        method, target, error);
     return t->answer;
 }
 

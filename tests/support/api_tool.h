@@ -31,7 +31,7 @@ const struct json *api_tool_call(
 /** The same with the body as it is. */
 const struct json *api_tool_raw(
     struct api_tool *t, const char *method, const char *target, struct slice body, unsigned status);
-/** One call that must be refused with this status and word. */
+/** One call that must be refused with this status and word, which its route must have declared. */
 const struct json *api_tool_refuse(struct api_tool *t, const char *method, const char *target,
     const char *body, unsigned status, const char *error);
 
