@@ -85,12 +85,24 @@ contacts_get_email(struct api_call *c, struct err *err)
     return contacts_answer(c, &contact, err);
 }
 
+/* Address keys are lower case. */
+static struct slice
+lower(struct arena *a, struct slice s)
+{
+    char *copy = arena_cstr(a, s);
+
+    for (char *p = copy; *p != '\0'; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    return slice_make(copy, s.n);
+}
+
 int
 contacts_list(struct api_call *c, struct err *err)
 {
     struct contact_list q = {
         .limit = api_page_limit(c),
-        .email_prefix = api_query(c, "emailPrefix"),
+        .email_prefix = lower(c->arena, api_query(c, "emailPrefix")),
         .external_prefix = api_query(c, "externalIdPrefix"),
         .tag = api_query(c, "tag"),
     };

@@ -10,8 +10,10 @@
 #include "send/sender.h"
 #include "tick/ticker.h"
 
+/** As many mails as one profile can have on the wire. */
+#define LIVE_IDS_MAX 1024
+
 /** What only the loop knows about a broadcast at this moment; all empty in a tool without a daemon. */
-#define LIVE_IDS_MAX 256
 struct live_broadcast {
     uint64_t in_flight[LIVE_IDS_MAX];
     size_t n_listed, n_in_flight; /* listed of so many */

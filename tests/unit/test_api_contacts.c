@@ -122,6 +122,35 @@ START_TEST(pages_meet_everybody_once)
 }
 END_TEST
 
+START_TEST(lists_are_narrowed)
+{
+    static const struct {
+        const char *target, *first;
+        unsigned n;
+    } cases[] = {
+        {"/v1/contacts", "a1", 3},
+        {"/v1/contacts?emailPrefix=ANA", "a1", 1},
+        {"/v1/contacts?emailPrefix=a", "a1", 2},
+        {"/v1/contacts?externalIdPrefix=b", "b1", 1},
+        {"/v1/contacts?tag=vip", "a2", 1},
+        {"/v1/contacts?tag=none", NULL, 0},
+    };
+
+    api_tool_open(&t, &engine, "filters");
+    add("a1", "Ana@example.org");
+    add("a2", "arno@example.org");
+    add("b1", "bo@example.org");
+    api_tool_call(&t, "POST", "/v1/contacts/a2/tags", "{'add':['vip']}", 200);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        api_tool_call(&t, "GET", cases[i].target, NULL, 200);
+        ck_assert_msg(json_count(api_tool_get(&t, "items")) == cases[i].n, "%s", cases[i].target);
+        if (cases[i].n > 0)
+            ck_assert_str_eq(api_tool_str(&t, "items.0.externalId"), cases[i].first);
+    }
+    api_tool_close(&t);
+}
+END_TEST
+
 START_TEST(consent_goes_and_comes)
 {
     api_tool_open(&t, &engine, "consent");
@@ -243,5 +272,5 @@ START_TEST(csv_is_imported)
 END_TEST
 
 SUITE_MAIN("api_contacts", contact_is_created_changed_and_found, bad_contacts_are_refused,
-    pages_meet_everybody_once, consent_goes_and_comes, opt_in_lifts_no_complaint,
-    suppressions_are_listed_checked_and_removed, csv_is_imported)
+    pages_meet_everybody_once, lists_are_narrowed, consent_goes_and_comes,
+    opt_in_lifts_no_complaint, suppressions_are_listed_checked_and_removed, csv_is_imported)
