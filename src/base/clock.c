@@ -79,6 +79,12 @@ clock_cpu_us(void)
     return (uint64_t)kernel_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+uint64_t
+clock_thread_cpu_us(void)
+{
+    return (uint64_t)kernel_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void
 clock_step(int64_t delta_ms)
 {

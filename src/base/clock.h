@@ -11,8 +11,9 @@ int64_t clock_mono_ms(void);
 uint64_t clock_mono_us(void);
 /** CLOCK_BOOTTIME in milliseconds: goes on while the machine sleeps. Used by the instance fence. */
 int64_t clock_boot_ms(void);
-/** CPU time of the process in microseconds (all threads). */
+/** CPU time of the process in microseconds (all threads), and of the calling thread alone. */
 uint64_t clock_cpu_us(void);
+uint64_t clock_thread_cpu_us(void);
 
 /** Move wall, monotonic and boot clock forward (test builds and unit tests); may be called often.
  * The loop must be woken by the caller. */

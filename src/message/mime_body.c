@@ -11,6 +11,8 @@
  */
 #include "message/mime.h"
 
+#include <string.h>
+
 #include "base/base64.h"
 #include "message/mime_internal.h"
 
@@ -40,6 +42,22 @@ body_count(struct slice text)
         }
         n.odd += odd;
         n.equals += equals;
+    }
+    return n;
+}
+
+static size_t
+count_char(struct slice text, char c)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < text.n; at += COUNT_BLOCK) {
+        size_t len = text.n - at < COUNT_BLOCK ? text.n - at : COUNT_BLOCK;
+        uint8_t found = 0;
+
+        for (size_t i = 0; i < len; i++)
+            found += (uint8_t)(text.p[at + i] == c);
+        n += found;
     }
     return n;
 }
@@ -90,12 +108,40 @@ mime_body_choose(struct slice text)
     return qp <= base64 ? MIME_QP : MIME_BASE64;
 }
 
+/** Copy text without CR, each LF written as CRLF: one pass into room made beforehand. */
+static void
+append_lf_text(struct slice text, size_t n_lines, struct buf *out)
+{
+    const char *s = text.p, *end = text.p + text.n;
+    char *to = buf_reserve(out, text.n + n_lines);
+
+    while (s < end) {
+        const char *eol = memchr(s, '\n', (size_t)(end - s));
+        size_t n = (size_t)((eol != NULL ? eol : end) - s);
+
+        memcpy(to, s, n);
+        to += n;
+        if (eol == NULL)
+            break;
+        *to++ = '\r';
+        *to++ = '\n';
+        s = eol + 1;
+    }
+    out->n = (size_t)(to - out->p);
+}
+
 /** Copy with every line end (CR, LF, CRLF) written as CRLF. */
 static void
 append_crlf(struct slice text, struct buf *out)
 {
     const char *s = text.p, *end = text.p + text.n;
 
+    if (text.n == 0)
+        return;
+    if (memchr(s, '\r', text.n) == NULL) {
+        append_lf_text(text, count_char(text, '\n'), out);
+        return;
+    }
     buf_reserve(out, text.n + text.n / 16);
     while (s < end) {
         const char *eol = memchr(s, '\n', (size_t)(end - s));

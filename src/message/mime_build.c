@@ -297,7 +297,9 @@ mime_build(const struct mime_message *m, struct buf *out, bool *needs_smtputf8_r
     for (size_t i = 0; i < m->n_files; i++)
         if (mime_file_check(&m->files[i], err) != 0)
             return -1;
-    buf_reserve(out, 2048 + m->text.n + m->html.n + (m->text.n + m->html.n) / 8);
+    /* In steps of 4 KiB: mails of one broadcast differ by a few bytes, and a buffer that is used again
+     * must not double for them. */
+    buf_reserve(out, (6144 + (m->text.n + m->html.n) / 8 * 9) & ~(size_t)4095);
     if (put_fields(m, needs_smtputf8_r, out, err) != 0) {
         out->n = start;
         return -1;

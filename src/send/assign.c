@@ -175,11 +175,12 @@ on_taken(const struct queue_ready *ready, size_t n, void *arg)
     sender_kick(s);
 }
 
-/* Mails kept ready: two rounds of sessions and one batch. */
+/* Mails kept ready: one round of sessions and one batch. Each holds its finished bytes, so this is what
+ * the memory of a broadcast is made of. */
 static size_t
 prepare_target(const struct channel *ch)
 {
-    size_t target = (size_t)channel_max_sessions(ch) * 2 + PREPARE_BATCH;
+    size_t target = (size_t)channel_max_sessions(ch) + PREPARE_BATCH;
 
     return target < 512 ? target : 512;
 }

@@ -32,7 +32,7 @@
 
 #define TEXT_MAX 256
 
-/* Where the time of preparing goes, in microseconds of the workers' clocks. */
+/* Where the time of preparing goes, in microseconds of the workers' CPU time. */
 enum stage { STAGE_READ, STAGE_RENDER, STAGE_MIME, STAGE_SIGN, STAGES };
 
 /** Everything a worker needs and gives back. */
@@ -90,7 +90,7 @@ dead_row(struct prepare *p, const struct send_row *row, enum send_state to,
 static uint64_t
 spend(struct prepare *p, enum stage stage, uint64_t started_us)
 {
-    uint64_t now_us = clock_mono_us();
+    uint64_t now_us = clock_thread_cpu_us();
 
     p->spent_us[stage] += now_us - started_us;
     return now_us;
@@ -215,7 +215,7 @@ build_message(struct prepare *p, struct job *j, const struct send_row *row, cons
     buf_deinit(&id);
     m.n_extra = extra_headers(p, c, extra);
     buf_clear(&p->message);
-    started_us = clock_mono_us();
+    started_us = clock_thread_cpu_us();
     rc = mime_build(&m, &p->message, &needs_smtputf8, err);
     j->mail.needs_smtputf8 = needs_smtputf8;
     started_us = spend(p, STAGE_MIME, started_us);
@@ -241,7 +241,7 @@ make_mail(struct prepare *p, struct job *j, const struct send_row *row, const st
     if (fill_envelope(p, j, row, c, err) != 0)
         return -1;
     to.address_key = buf_slice(&j->recipient_key);
-    started_us = clock_mono_us();
+    started_us = clock_thread_cpu_us();
     if (render_mail(&p->env, c, &to, p->scratch, &p->parts, err) != 0)
         return -1;
     spend(p, STAGE_RENDER, started_us);
@@ -453,7 +453,7 @@ static int
 prepare_rows(struct prepare *p, const struct send_row *rows, size_t n)
 {
     struct facts_read fr;
-    uint64_t started_us = clock_mono_us();
+    uint64_t started_us = clock_thread_cpu_us();
     int rc = read_facts(p, &fr, rows, n);
 
     spend(p, STAGE_READ, started_us);
@@ -569,7 +569,7 @@ count_stages(const struct prepare *p)
     for (int i = 0; i < STAGES; i++) {
         if (metrics[i] == NULL)
             metrics[i] = metric_counter("mailshot_prepare_microseconds_total",
-                "Time spent preparing mails, by stage", labels[i]);
+                "CPU time spent preparing mails, by stage", labels[i]);
         metric_add(metrics[i], (int64_t)p->spent_us[i]);
     }
 }
