@@ -32,13 +32,15 @@ cli_read_json(const char *path, struct buf *out)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     struct err err = {0};
-    struct json *j;
+    struct json *j = NULL;
     int rc = is_stdin ? read_stdin(out, &err) : file_read(path, BODY_BYTES, out, &err);
 
-    if (rc != 0)
-        return cli_fail(&err);
-    if ((j = json_parse(buf_slice(out), 0, 0, &err)) == NULL) {
-        fprintf(stderr, "mailshotd: %s: %s\n", is_stdin ? "standard input" : path, err.text);
+    if (rc == 0 && (j = json_parse(buf_slice(out), 0, 0, &err)) == NULL) {
+        err_prefix(&err, "%s", is_stdin ? "standard input" : path);
+        rc = -1;
+    }
+    if (rc != 0) {
+        fprintf(stderr, "mailshotd: %s\n", err.text);
         return EXIT_FAILED;
     }
     json_free(&j);

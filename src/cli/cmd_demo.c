@@ -8,8 +8,10 @@
  * "demo --exit" is worth something to a script.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/args.h"
 #include "cli/broadcast_calls.h"
@@ -123,7 +125,7 @@ set_up(struct demo *d)
     printf("Importing\n");
     fflush(stdout);
     if ((rc = step(d, demo_setup_import(d->c, &d->folder))) != EXIT_OK ||
-        (rc = step(d, demo_setup_profile(d->c, &target))) != EXIT_OK ||
+        (rc = step(d, demo_setup_profile(d->c, buf_cstr(&d->slug), &target))) != EXIT_OK ||
         (rc = step(d, demo_setup_template(d->c))) != EXIT_OK)
         return rc;
     return step(d, demo_setup_broadcast(d->c, buf_cstr(&d->slug)));
@@ -198,22 +200,42 @@ watch(struct demo *d)
 
 /* ---- afterwards ------------------------------------------------------------------------------ */
 
+/* How to call this program again from any folder. */
+static void
+find_program(char out[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+
+    if (n <= 0)
+        n = snprintf(out, PATH_MAX, "mailshotd");
+    out[n] = '\0';
+}
+
+static void
+print_invitation(struct demo *d, const char *token)
+{
+    const char *slug = buf_cstr(&d->slug);
+    char program[PATH_MAX];
+
+    find_program(program);
+    printf("\nThe daemon stays up until Ctrl-C. Look around:\n"
+           "  %s broadcast show %s --config=%s\n"
+           "  curl -H 'Authorization: Bearer %s' http://127.0.0.1:%u/agent\n"
+           "  curl -H 'Authorization: Bearer %s' http://127.0.0.1:%u/agent/broadcasts/%s\n"
+           "Its log is %s\n",
+        program, slug, d->folder.config, token, d->folder.port, token, d->folder.port, slug,
+        d->folder.log);
+    fflush(stdout);
+}
+
 static int
 stay_up(struct demo *d)
 {
     struct buf token = BUF_INIT;
     int rc = demo_setup_token(d->c, &d->folder, &token);
 
-    if (rc == EXIT_OK) {
-        printf("\nThe daemon stays up until Ctrl-C. Look around:\n"
-               "  mailshotd broadcast show %s --config=%s\n"
-               "  curl -H 'Authorization: Bearer %s' http://127.0.0.1:%u/agent\n"
-               "  curl -H 'Authorization: Bearer %s' http://127.0.0.1:%u/agent/broadcasts/%s\n"
-               "Its log is %s\n",
-            buf_cstr(&d->slug), d->folder.config, buf_cstr(&token), d->folder.port,
-            buf_cstr(&token), d->folder.port, buf_cstr(&d->slug), d->folder.log);
-        fflush(stdout);
-    }
+    if (rc == EXIT_OK)
+        print_invitation(d, buf_cstr(&token));
     buf_deinit(&token);
     while (rc == EXIT_OK && !wait_for_end(d, IDLE_MS))
         ;
@@ -274,8 +296,10 @@ run_in_folder(struct demo *d)
     struct err err = {0};
     int rc, daemon_rc;
 
-    if (demo_folder_open(dir != NULL ? dir : "mailshot-demo", &d->folder, &err) != 0)
-        return cli_fail(&err);
+    if (demo_folder_open(dir != NULL ? dir : "mailshot-demo", &d->folder, &err) != 0) {
+        fprintf(stderr, "mailshotd: %s\n", err.text);
+        return err.code == ERR_CONFLICT ? EXIT_LOCKED : EXIT_FAILED;
+    }
     if ((rc = make_people(d)) != EXIT_OK || (rc = start_daemon(d)) != EXIT_OK)
         return rc;
     rc = run_with_daemon(d);

@@ -85,10 +85,12 @@ int demo_setup_parse_smtp(const char *text, struct buf *host_r, unsigned *port_r
 
 /** Each returns an exit code, having said what went wrong. */
 int demo_setup_import(struct cli *c, const struct demo_folder *f);
-int demo_setup_profile(struct cli *c, const struct demo_target *t);
+/** A profile for one broadcast: what an interrupted run has left goes on into its own folder. */
+int demo_setup_profile(struct cli *c, const char *slug, const struct demo_target *t);
 int demo_setup_template(struct cli *c);
 /** The first of demo-1, demo-2, ... that no broadcast has. Appends. */
 int demo_setup_slug(struct cli *c, struct buf *slug);
+/** Its profile has the same slug. */
 int demo_setup_broadcast(struct cli *c, const char *slug);
 /** The token of an earlier run, or a new one, kept in the folder. Appends. */
 int demo_setup_token(struct cli *c, const struct demo_folder *f, struct buf *token);

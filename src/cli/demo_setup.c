@@ -17,7 +17,6 @@
 #include "cli/demo.h"
 #include "mailshot/exit.h"
 
-#define PROFILE_SLUG  "demo"
 #define TEMPLATE_SLUG "demo-news"
 #define TOKEN_BYTES   512
 #define SLUGS_MAX     100000
@@ -70,9 +69,9 @@ demo_setup_parse_smtp(const char *text, struct buf *host_r, unsigned *port_r, st
 }
 
 int
-demo_setup_profile(struct cli *c, const struct demo_target *t)
+demo_setup_profile(struct cli *c, const char *slug, const struct demo_target *t)
 {
-    struct buf body = BUF_INIT;
+    struct buf target = BUF_INIT, body = BUF_INIT;
     struct json_writer w;
     int rc;
 
@@ -92,7 +91,10 @@ demo_setup_profile(struct cli *c, const struct demo_target *t)
         jw_int(&w, "pacePerSecond", 1000000);
     }
     jw_end_obj(&w);
-    rc = cli_request(c, "PUT", "/agent/profiles/" PROFILE_SLUG, buf_slice(&body), NULL);
+    buf_append_str(&target, "/agent/profiles/");
+    cli_escape(&target, slug);
+    rc = cli_request(c, "PUT", buf_cstr(&target), buf_slice(&body), NULL);
+    buf_deinit(&target);
     buf_deinit(&body);
     return rc;
 }
@@ -166,7 +168,7 @@ int
 demo_setup_broadcast(struct cli *c, const char *slug)
 {
     struct broadcast_draft draft = {
-        .slug = slug, .name = slug, .template_slug = TEMPLATE_SLUG, .profile = PROFILE_SLUG};
+        .slug = slug, .name = slug, .template_slug = TEMPLATE_SLUG, .profile = slug};
 
     return broadcast_calls_create(c, &draft, NULL);
 }

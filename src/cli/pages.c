@@ -6,8 +6,6 @@
 #include "cli/cli.h"
 #include "mailshot/exit.h"
 
-#define PAGE 200
-
 static void
 append_text(struct buf *target, struct slice text)
 {
@@ -28,9 +26,9 @@ cli_each(struct cli *c, const char *target, void (*print)(const struct json *ite
 
     do {
         buf_clear(&page);
-        buf_printf(&page, "%s%climit=%d", target, strchr(target, '?') != NULL ? '&' : '?', PAGE);
+        buf_append_str(&page, target);
         if (cursor.n > 0) {
-            buf_append_str(&page, "&cursor=");
+            buf_append_str(&page, strchr(target, '?') != NULL ? "&cursor=" : "?cursor=");
             append_text(&page, cursor);
         }
         json_free(&answer);
