@@ -266,7 +266,7 @@ measure(struct store *st, uint64_t n)
     report("sends_claim_settle_cpu", per_row(cost.cpu_us, moves), "us/row", 20);
     report("sends_claim_settle_wall", per_row(cost.wall_us, moves), "us/row", 40);
     report("sends_claim_settle_longest", (double)cost.longest_us / 1000, "ms", 50);
-    report("sends_pause_ratio", pause_ratio(st), "x", 1.2);
+    report("pause_cost", pause_ratio(st), "x_of_1000_rows", 1.2);
     report("sends_list_queued_page", list_cost(st, SEND_QUEUED), "ms", 10);
     report("sends_list_sent_page", list_cost(st, SEND_SENT), "ms", 10);
     report("sends_list_failed_page", list_cost(st, SEND_FAILED), "ms", 10);
