@@ -122,6 +122,17 @@ class Tools(Scenario):
             contact = json.loads(daemon.tool("contact", "show", who).stdout)["contact"]
             self.assertEqual(contact["fields"], {"name": "Name 2"})
 
+    def test_test_of_a_profile(self):
+        sink = self.sink(script="rcpt person1@r1.example.org 550 5.1.1 No such user here\n")
+        daemon = self.installation(sink, 3)
+        self.assertRegex(daemon.tool("profile", "test", "main", "p0").stdout, r"^\w{13} sent\b")
+        self.assertEqual(sink.recipients(), ["person0@r0.example.org"])
+        done = daemon.tool("profile", "test", "main", "p1", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"^\w{13} bounced: .*No such user here")
+        self.assertIn("contact_not_found", self.fails(daemon, "profile", "test", "main", "p9"))
+        self.assertEqual(len(sink.recipients()), 1)
+
     def test_what_is_refused(self):
         daemon = self.installation(self.sink(), 3)
         self.write("broken.json", "{\"name\": ")
