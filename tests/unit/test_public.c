@@ -301,7 +301,7 @@ START_TEST(changed_tokens)
     struct public_world w;
     struct token_send ref;
     const char *click;
-    char changed[512];
+    char changed[1024];
 
     public_world_open(&w, "changed");
     ref = public_world_row(&w, public_world_send(&w, 1), 0);
