@@ -19,6 +19,9 @@
 #include "store/instances.h"
 #include "store/store.h"
 
+/* Room for four million ids, more than are made between two beats. */
+#define RESERVED_MS 1000
+
 static int
 find_previous(struct store *st, const char *fingerprint, struct instance *i, struct err *err)
 {
@@ -69,7 +72,10 @@ instance_start(
     if (find_previous(st, fingerprint, i_r, err) != 0)
         return -1;
     i_r->beat_at_ms = is_tool ? i_r->previous_beat_at_ms : clock_now_ms();
-    return register_start(st, fingerprint, i_r, err);
+    if (register_start(st, fingerprint, i_r, err) != 0)
+        return -1;
+    /* Reserve ids before the first one is used: this process may die before its first beat. */
+    return instance_beat(st, i_r, is_tool, err);
 }
 
 unsigned
@@ -80,7 +86,8 @@ instance_beat_op(
         .number = i->number, .incarnation = i->incarnation, .beat_at_ms = now_ms};
     int64_t ahead = clock_now_ms() + lookahead_ms;
 
-    r.id_high_water_ms = id_high_water_ms();
+    /* Ids ahead of the clock advance by their number, not by time. */
+    r.id_high_water_ms = id_high_water_ms() + RESERVED_MS;
     if (r.id_high_water_ms < ahead)
         r.id_high_water_ms = ahead;
     return instances_beat(b, &r);

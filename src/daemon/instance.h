@@ -22,13 +22,14 @@ struct instance {
     int64_t previous_beat_at_ms; /* of this folder before this start, 0 = it is new */
 };
 
-/** Register the start and set up ids. A tool does not count as life: it leaves the beat of the last
- * daemon as it was. Blocking. */
+/** Register the start, set up ids and reserve the first of them. A tool does not count as life: it
+ * leaves the beat of the last daemon as it was. Blocking. */
 int instance_start(
     struct store *st, const char *fingerprint, bool is_tool, struct instance *i_r, struct err *err);
 
-/** Add a beat to a batch. Ids are reserved `lookahead_ms` ahead of the clock, so that they go on rising
- * when the process dies and the clock is set back. */
+/** Add a beat to a batch. Ids are reserved `lookahead_ms` ahead of the clock, and some millions beyond the
+ * last one made where that is further, so that none is made twice when the process dies and the clock
+ * is set back. */
 unsigned instance_beat_op(
     struct store_batch *b, const struct instance *i, int64_t now_ms, int64_t lookahead_ms);
 /** The same, blocking; a tool calls it at its end (its beat stays where it was). */

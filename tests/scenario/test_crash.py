@@ -92,6 +92,19 @@ class Crash(Scenario):
         self.assertEqual(len(sink.accepted()), contacts - 2)
         self.assertEqual(len(set(sink.recipients())), contacts - 2)
 
+    def test_no_id_is_made_twice(self):
+        """Ids are reserved ahead of the clock; a process that dies at once must not give them back."""
+        daemon = self.daemon(tickIntervalSeconds=5)
+        daemon.wait_rounds(1)
+        for life in range(4):
+            daemon.kill()
+            daemon.start()
+            made = daemon.call("POST", "/v1/contacts", {
+                "externalId": f"c{life}", "email": mailing.address(life)})
+            self.assertEqual(made["contact"]["externalId"], f"c{life}")
+        found = daemon.call("GET", "/agent/contacts")["items"]
+        self.assertEqual([one["externalId"] for one in found], [f"c{n}" for n in range(4)])
+
     @staticmethod
     def on_the_wire(daemon):
         return {row["email"] for row in mailing.list_sends(daemon, "sending")}
