@@ -301,7 +301,7 @@ START_TEST(changed_tokens)
     struct public_world w;
     struct token_send ref;
     const char *click;
-    char changed[1024];
+    char changed[512];
 
     public_world_open(&w, "changed");
     ref = public_world_row(&w, public_world_send(&w, 1), 0);
@@ -312,7 +312,7 @@ START_TEST(changed_tokens)
         changed[i] = changed[i] == 'A' ? 'B' : 'A';
         ck_assert_msg(public_world_status(&w, "GET", changed, PHONE) == 404, "%s", changed);
     }
-    snprintf(changed, sizeof(changed), "%sA", click);
+    snprintf(changed, sizeof(changed), "%.500sA", click);
     ck_assert_uint_eq(public_world_status(&w, "GET", changed, PHONE), 404);
     snprintf(changed, sizeof(changed), "%.*s", (int)strlen(click) - 1, click);
     ck_assert_uint_eq(public_world_status(&w, "GET", changed, PHONE), 404);
