@@ -181,12 +181,23 @@ def check_books(daemon, slug="spring"):
     for state in BROKEN:
         if len(list_sends(daemon, state, slug)) != ledger["states"][state]:
             raise Failure(f"the list of {state} is not as long as the ledger says: {ledger}")
+    for reason, n in ledger["excluded"].items():
+        if n > 0 and len(list_exclusions(daemon, reason, slug)) != n:
+            raise Failure(f"the list of {reason} is not as long as the ledger says: {ledger}")
     daemon.tool("db", "check")
     return ledger["states"]
 
 
+def excluded(daemon, slug="spring"):
+    """Addresses of everybody who got no row, for whatever reason."""
+    reasons = broadcast(daemon, slug)["ledger"]["excluded"]
+    return {item["email"] for reason, n in reasons.items() if n > 0
+            for item in list_exclusions(daemon, reason, slug)}
+
+
 def check_delivery(daemon, sink, contacts, slug="spring"):
-    """Nobody twice, nobody missing but those listed as in doubt or refused; books and sink agree.
+    """Nobody twice, nobody missing but those listed as in doubt, refused or excluded; books and sink
+    agree.
 
     Returns the ledger's states.
     """
@@ -197,7 +208,7 @@ def check_delivery(daemon, sink, contacts, slug="spring"):
         twice = sorted(address for address in once if seen.count(address) > 1)
         raise Failure(f"mailed twice: {twice[:5]} and {len(twice)} in all")
     listed = {state: {row["email"] for row in list_sends(daemon, state, slug)} for state in BROKEN}
-    excused = set().union(*listed.values())
+    excused = set().union(*listed.values(), excluded(daemon, slug))
     missing = {address(number) for number in range(contacts)} - once
     if missing - excused:
         raise Failure(f"left out: {sorted(missing - excused)[:5]}, {len(missing - excused)} in all")
