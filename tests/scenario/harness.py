@@ -4,6 +4,7 @@ Used by the scenario tests, by scripts/endure and by the end-to-end measures. St
 Whatever waits, waits for a condition and has a deadline; nothing sleeps for luck.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -277,6 +278,16 @@ class Scenario(unittest.TestCase):
         self.folder = base.resolve() / self.id().split(".")[-1]
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+
+    @contextlib.contextmanager
+    def trial(self, **name):
+        """One of several trials of a test, each with a fresh folder, named when it fails."""
+        with self.subTest(**name):
+            self.setUp()
+            try:
+                yield
+            finally:
+                self.doCleanups()
 
     def sink(self, *args, **more):
         sink = Sink(self.folder / "sink", *args, **more).start()

@@ -1,4 +1,4 @@
-"""What scenarios do with a daemon: set up a mailing, let it go, look at the ledger, count who got it."""
+"""What scenarios do with a daemon: set up a mailing, let it go, read the ledger, count who got it."""
 
 import time
 from datetime import datetime

@@ -57,14 +57,12 @@ class Outages(Scenario):
         """A time-out before the final dot is no doubt: the mail goes again."""
         for stage, rule in (("rcpt", "times=3 rcpt * stall"), ("greeting", "times=2 greeting * stall"),
                             ("data", "times=3 data * stall")):
-            with self.subTest(stage=stage):
-                self.setUp()
+            with self.trial(stage=stage):
                 sink, daemon = self.mailing(40, script=rule + "\n")
                 mailing.start_broadcast(daemon)
                 sink.wait_count(1)
                 mailing.finish(daemon)
                 self.check_all_sent(daemon, sink, 40)
-                self.doCleanups()
 
     def test_server_hangs_after_the_final_dot(self):
         """Nobody knows what became of these: said so, and not repeated."""

@@ -24,15 +24,13 @@ class Replies(Scenario):
                 ("451 after the dot", "times=8 data-end * 451 4.3.0 Local trouble"),
                 ("421 as greeting", "times=2 greeting * 421 4.3.2 Not now"),
         ):
-            with self.subTest(name):
-                self.setUp()
+            with self.trial(reply=name):
                 sink, daemon = self.mailing(40, script=rule + "\n")
                 mailing.start_broadcast(daemon)
                 mailing.finish(daemon)
                 states = mailing.check_delivery(daemon, sink, 40)
                 self.assertEqual(states["sent"], 40)
                 self.assertGreater(sink.stop()["refused"], 0, "the rule was never met")
-                self.doCleanups()
 
     def test_dead_address_is_suppressed(self):
         dead = mailing.address(2)

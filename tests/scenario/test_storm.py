@@ -23,10 +23,8 @@ class Storm(Scenario):
 
     def test_storms(self):
         for seed in os.environ.get("MAILSHOT_STORM_SEEDS", "3 6 10").split():
-            with self.subTest(seed=seed):
-                self.setUp()
+            with self.trial(seed=seed):
                 self.storm(int(seed))
-                self.doCleanups()
 
     def storm(self, seed):
         self.rng = random.Random(seed)
