@@ -140,6 +140,7 @@ set_lease(struct run_record *r, const struct run_change *c)
     if ((c->set & RUN_BEAT) != 0)
         r->lease_beat_ms = c->to.lease_beat_ms;
     if ((c->set & RUN_DROP_LEASE) != 0) {
+        r->fence++;
         r->lease_owner = 0;
         r->lease_beat_ms = 0;
     }

@@ -39,7 +39,7 @@ struct run_record {
     int64_t max_lateness_ms;
     int64_t confirmed_count;
     int64_t growth_limit; /* planning more than this pauses audience_grew; <0 = none */
-    uint64_t fence;       /* +1 at each lease taken; planning is conditional on it */
+    uint64_t fence;       /* +1 at each lease taken or dropped; planning is conditional on it */
     uint64_t lease_owner; /* instance incarnation that plans; 0 = none */
     int64_t lease_beat_ms;
     uint32_t page;              /* last planned page */
@@ -81,7 +81,8 @@ unsigned runs_delete(struct store_batch *b, uint64_t broadcast, uint32_t state_m
  * TAKE_LEASE   fence + 1, lease_owner and lease_beat; condition: no owner, own, or beat before
  *              stale_before_ms
  * BEAT         lease_beat; condition: lease_owner and fence equal
- * DROP_LEASE   no owner, whoever held it: the next one fences it off
+ * DROP_LEASE   fence + 1 and no owner: whoever held it is fenced off. Every change of the state of a
+ *              run in work drops it, so of two records the one with the higher fence is the later
  */
 #define RUN_SET_STATE      (1u << 0)
 #define RUN_SET_SCHEDULE   (1u << 1)

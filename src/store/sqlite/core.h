@@ -52,9 +52,8 @@ struct sq_writer {
     int64_t min_free_bytes;
     int64_t space_checked_ms;
     bool is_low, had_no_room;
-    int wal_pages;        /* frames in the WAL after the last commit */
-    int wal_checkpointed; /* of these, frames already in the database */
-    int64_t truncate_tried_ms;
+    int wal_pages; /* frames in the WAL after the last commit */
+    int64_t restart_tried_ms;
     atomic_bool is_full; /* is_low or had_no_room, for any thread */
 };
 
@@ -74,6 +73,20 @@ struct sq_readers {
     bool is_stopping;
 };
 
+/* ---- checkpointer ---------------------------------------------------------------------------- */
+
+struct sq_checkpointer {
+    pthread_t thread;
+    bool is_started;
+    struct sq_conn conn;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool is_wanted, is_stopping;
+    atomic_bool is_busy;     /* set by the writer when it asks, cleared when the pass has ended */
+    atomic_bool had_no_room; /* a pass found none; the writer takes note */
+    atomic_int done_pages;   /* frames of the present WAL that are in the database */
+};
+
 struct sq_store {
     struct store *st;
     char *folder, *file; /* NULL = memory */
@@ -81,6 +94,7 @@ struct sq_store {
     struct sq_conn wconn;
     struct sq_writer writer;
     struct sq_readers readers;
+    struct sq_checkpointer checkpointer;
     struct sq_notes notes;
     struct {
         struct metric *count[OP_KINDS], *us[OP_KINDS], *rows[OP_KINDS];
@@ -114,7 +128,15 @@ void sq_batch_read(struct sq_conn *c, struct store_batch *b);
 /** Writer thread: run a list of batches as one transaction, complete each. */
 void sq_group_run(struct sq_store *s, struct sq_queue *group);
 
+/* checkpointer.c */
+int sq_checkpointer_start(struct sq_store *s, struct err *err);
+void sq_checkpointer_stop(struct sq_store *s);
+/** Writer thread, while it is not busy: ask for a pass. */
+void sq_checkpointer_wake(struct sq_store *s);
+
 /* writer.c */
+/** Empty the WAL when nobody else uses the store any more. */
+void sq_writer_truncate(struct sq_store *s);
 int sq_writer_start(struct sq_store *s, struct err *err);
 void sq_writer_stop(struct sq_store *s);
 void sq_writer_add(struct sq_store *s, struct store_batch *b);

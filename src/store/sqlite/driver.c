@@ -92,13 +92,17 @@ driver_open(struct store *st, const struct store_open_args *args, void **impl_r,
         goto fail;
     if (!s->is_memory && sq_readers_start(s, args->n_readers, err) != 0)
         goto fail_readers;
-    if (sq_writer_start(s, err) != 0)
+    if (sq_checkpointer_start(s, err) != 0)
         goto fail_readers;
+    if (sq_writer_start(s, err) != 0)
+        goto fail_checkpointer;
     log_info(NULL, "store.open", "driver=sqlite schema=%u file=%s", schema_version(st->schema),
         s->is_memory ? "memory" : s->file);
     *impl_r = s;
     return 0;
 
+fail_checkpointer:
+    sq_checkpointer_stop(s);
 fail_readers:
     if (!s->is_memory)
         sq_readers_stop(s);
@@ -117,6 +121,8 @@ driver_close(void **impl)
     if (!s->is_memory)
         sq_readers_stop(s); /* first: their snapshots keep the WAL long */
     sq_writer_stop(s);
+    sq_checkpointer_stop(s);
+    sq_writer_truncate(s);
     free_store(s);
     *impl = NULL;
 }

@@ -5,9 +5,10 @@
  * A group commits as soon as the queue is empty, so a lone batch waits for nothing, and under load
  * groups grow by themselves. Bulk passed over in eight groups running gets a turn.
  *
- * Housekeeping: PASSIVE checkpoints each time the WAL has grown by 4 MiB, TRUNCATE when idle for a
- * second or when the WAL passes 64 MiB (readers holding old snapshots keep it from shrinking), and
- * while there was no room a probe each second, so that the store comes back by itself.
+ * Housekeeping: the checkpointer is woken each time the WAL has grown by 4 MiB; past 64 MiB, when it has
+ * moved all but a rest, the writer moves that and begins the WAL anew (readers holding old snapshots
+ * keep it from that); TRUNCATE when idle for a second; and while there was no room a probe each second,
+ * so that the store comes back by itself.
  */
 #include <errno.h>
 #include <time.h>
@@ -20,6 +21,8 @@
 
 #define STEP_PAGES       1000  /* 4 MiB of WAL between checkpoints */
 #define WAL_LIMIT_PAGES  16384 /* 64 MiB */
+#define WAL_MAX_PAGES    65536 /* 256 MiB: begin anew whatever is left to move */
+#define REST_PAGES       256   /* what the writer moves itself */
 #define BULK_TURN_GROUPS 8u
 #define IDLE_MS          1000
 #define TRUNCATE_WAIT_MS 50 /* for readers, per try */
@@ -157,7 +160,7 @@ on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     (void)db;
     (void)name;
     if (pages < s->writer.wal_pages)
-        s->writer.wal_checkpointed = 0; /* the WAL was started anew */
+        atomic_store(&s->checkpointer.done_pages, 0); /* the WAL was begun anew */
     s->writer.wal_pages = pages;
     return SQLITE_OK;
 }
@@ -168,11 +171,9 @@ checkpoint(struct sq_store *s, int mode)
     struct sq_writer *w = &s->writer;
     int in_wal = 0, done = 0, rc;
 
-    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
-        sqlite3_busy_timeout(s->wconn.db, TRUNCATE_WAIT_MS);
+    sqlite3_busy_timeout(s->wconn.db, TRUNCATE_WAIT_MS);
     rc = sqlite3_wal_checkpoint_v2(s->wconn.db, NULL, mode, &in_wal, &done);
-    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
-        sqlite3_busy_timeout(s->wconn.db, 5000);
+    sqlite3_busy_timeout(s->wconn.db, 5000);
     if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY) {
         log_warn(NULL, "store.checkpoint", "code=%d text=\"%s\"", rc, sqlite3_errmsg(s->wconn.db));
         if ((rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_IOERR)
@@ -181,29 +182,48 @@ checkpoint(struct sq_store *s, int mode)
     }
     if (in_wal >= 0) {
         w->wal_pages = in_wal;
-        w->wal_checkpointed = done;
+        atomic_store(&s->checkpointer.done_pages, done);
     }
     metric_set(s->m.wal_pages, w->wal_pages);
 }
 
-/* Between groups: keep the WAL short in small steps. */
+/* The WAL is long: move what is left and begin it anew, at most once a second. */
+static void
+restart_wal(struct sq_store *s)
+{
+    int64_t now_ms = clock_mono_ms();
+
+    if (now_ms - s->writer.restart_tried_ms < IDLE_MS)
+        return;
+    s->writer.restart_tried_ms = now_ms;
+    checkpoint(s, SQLITE_CHECKPOINT_RESTART);
+}
+
+/* Between groups: see to it that the WAL stays short. */
 static void
 checkpoint_step(struct sq_store *s)
 {
     struct sq_writer *w = &s->writer;
-    int64_t now_ms;
+    struct sq_checkpointer *k = &s->checkpointer;
+    int rest;
 
-    if (s->is_memory || w->wal_pages - w->wal_checkpointed < STEP_PAGES)
+    if (s->is_memory || atomic_load(&k->is_busy))
         return;
-    if (w->wal_pages < WAL_LIMIT_PAGES) {
-        checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
-        return;
-    }
-    now_ms = clock_mono_ms();
-    if (now_ms - w->truncate_tried_ms >= IDLE_MS) {
-        w->truncate_tried_ms = now_ms;
+    if (atomic_exchange(&k->had_no_room, false))
+        sq_writer_note_room(s, true);
+    rest = w->wal_pages - atomic_load(&k->done_pages);
+    metric_set(s->m.wal_pages, w->wal_pages);
+    if (w->wal_pages >= WAL_MAX_PAGES || (w->wal_pages >= WAL_LIMIT_PAGES && rest <= REST_PAGES))
+        restart_wal(s);
+    else if (rest >= (w->wal_pages >= WAL_LIMIT_PAGES ? REST_PAGES : STEP_PAGES))
+        sq_checkpointer_wake(s);
+}
+
+void
+sq_writer_truncate(struct sq_store *s)
+{
+    if (!s->is_memory)
         checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE);
-    }
 }
 
 /* ---- thread ---------------------------------------------------------------------------------- */
@@ -234,7 +254,7 @@ on_idle(struct sq_store *s)
     check_space(s);
     if (w->had_no_room)
         probe_room(s);
-    else if (!s->is_memory && w->wal_pages > 0)
+    else if (!s->is_memory && w->wal_pages > 0 && !atomic_load(&s->checkpointer.is_busy))
         checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE);
 }
 
@@ -278,8 +298,6 @@ writer_main(void *arg)
             on_idle(s);
         }
     }
-    if (!s->is_memory)
-        checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE);
     return NULL;
 }
 
