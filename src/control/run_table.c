@@ -2,9 +2,10 @@
  * Runs in work, as last reported by the store.
  *
  * Results of concurrent batches can arrive in any order, so an update older than what stands here must
- * not win: within one run the counters of rows only ever grow in total, and the fence and the page
- * rise; a record whose sum of rows, facts or fence lies behind is older and is dropped, unless its
- * state differs, which is always believed (a state change is followed by further reports).
+ * not win. The fence of a run rises with each lease taken and each change of its state, so it decides
+ * first: a late report from before a resume must not shut the run again, nor one from before a pause
+ * let it go on. Under one fence the rows, the facts and the page only ever grow in total; a record whose
+ * sum lies behind is older.
  */
 #include "control/run_table.h"
 
@@ -30,6 +31,7 @@ struct run_table {
         void *arg;
     } listeners[MAX_LISTENERS];
     unsigned n_listeners;
+    unsigned n_held;
 };
 
 struct posted {
@@ -107,7 +109,7 @@ is_in_work(const struct run_record *r)
     return r->state == RUN_SENDING || r->state == RUN_PAUSED;
 }
 
-/* Progress that only grows while a run is in one state: rows planned, rows out of the queue, facts. */
+/* What only grows under one fence: rows planned, exclusions, facts, pages. */
 static int64_t
 progress_of(const struct run_record *r)
 {
@@ -115,12 +117,14 @@ progress_of(const struct run_record *r)
 
     for (int i = 0; i < EXCL_REASONS; i++)
         sum += r->n.excluded[i];
-    return sum + (int64_t)r->fence + (int64_t)r->page;
+    return sum + (int64_t)r->page;
 }
 
 static bool
 is_older(const struct run_record *rec, const struct run_record *than)
 {
+    if (rec->fence != than->fence)
+        return rec->fence < than->fence;
     return rec->state == than->state && rec->reasons == than->reasons &&
            progress_of(rec) < progress_of(than);
 }
@@ -196,6 +200,24 @@ run_table_next(const struct run_table *t, size_t *it)
     void *e;
 
     return map_u64_next(t->runs, it, &key, &e) ? &((struct entry *)e)->rec : NULL;
+}
+
+void
+run_table_hold(struct run_table *t)
+{
+    t->n_held++;
+}
+
+void
+run_table_release(struct run_table *t)
+{
+    t->n_held--;
+}
+
+unsigned
+run_table_busy(const struct run_table *t)
+{
+    return t->n_held;
 }
 
 bool

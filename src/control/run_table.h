@@ -34,6 +34,12 @@ const struct run_record *run_table_get(const struct run_table *t, uint64_t broad
 /** Walk; start with *it = 0. */
 const struct run_record *run_table_next(const struct run_table *t, size_t *it);
 
+/** A batch whose answer will be fed in is with the store; it has come back. The table must outlive it:
+ * run_table_busy() says how many there are. */
+void run_table_hold(struct run_table *t);
+void run_table_release(struct run_table *t);
+unsigned run_table_busy(const struct run_table *t);
+
 /** May rows of this run be claimed: sending without reasons, or paused by cap_reached alone. */
 bool run_may_claim(const struct run_record *r);
 /** May this run be planned: sending, no reason, planning not finished. */

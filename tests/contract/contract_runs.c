@@ -337,12 +337,12 @@ START_TEST(lease_is_fenced)
         ck_assert_uint_eq(r.fence, 3);
         ck_assert(change(&w, drop, &r)); /* with the pause of somebody else, say */
         ck_assert_uint_eq(r.lease_owner, 0);
-        ck_assert_uint_eq(r.fence, 3);
+        ck_assert_uint_eq(r.fence, 4);
         ck_assert(!change(&w, beat, NULL));
         take.to.lease_owner = 9;
         take.stale_before_ms = 0;
         ck_assert(change(&w, take, &r)); /* nobody's */
-        ck_assert_uint_eq(r.fence, 4);
+        ck_assert_uint_eq(r.fence, 5);
         world_close(&w);
     }
 }

@@ -106,6 +106,54 @@ START_TEST(an_older_report_does_not_win)
 }
 END_TEST
 
+/* Answers of API workers and of the loop's own batches may cross: what was said before a resume must not
+ * stop the run again, and what was said before a pause must not let it go on. */
+START_TEST(a_late_report_from_before_a_change_of_state_is_dropped)
+{
+    struct loop *l = loop_create();
+    struct run_table *t = run_table_create(l);
+    struct run_record paused = record(RUN_PAUSED, 5, 5), resumed = record(RUN_SENDING, 5, 5);
+    struct run_record late = record(RUN_SENDING, 2, 8), again;
+
+    paused.reasons = 1u << PAUSE_MANUAL;
+    paused.fence = 3;
+    resumed.fence = 4;
+    run_table_update(t, &paused, 1);
+    run_table_update(t, &resumed, 1);
+    run_table_update(t, &paused, 1);
+    ck_assert_int_eq(run_table_get(t, 9)->state, RUN_SENDING);
+    again = paused;
+    again.fence = 5;
+    run_table_update(t, &again, 1);
+    late.fence = 4;
+    run_table_update(t, &late, 1);
+    ck_assert_int_eq(run_table_get(t, 9)->state, RUN_PAUSED);
+    /* a recount may correct downwards: the next lease begins anew */
+    resumed = record(RUN_SENDING, 4, 4);
+    resumed.fence = 6;
+    run_table_update(t, &resumed, 1);
+    ck_assert_int_eq(run_table_get(t, 9)->n.by_state[SEND_SENT], 4);
+    run_table_free(&t);
+    loop_free(&l);
+}
+END_TEST
+
+START_TEST(the_table_counts_the_answers_it_waits_for)
+{
+    struct loop *l = loop_create();
+    struct run_table *t = run_table_create(l);
+
+    run_table_hold(t);
+    run_table_hold(t);
+    run_table_release(t);
+    ck_assert_uint_eq(run_table_busy(t), 1);
+    run_table_release(t);
+    ck_assert_uint_eq(run_table_busy(t), 0);
+    run_table_free(&t);
+    loop_free(&l);
+}
+END_TEST
+
 START_TEST(cap_reached_alone_lets_rows_go)
 {
     struct run_record r = {.state = RUN_SENDING};
@@ -128,4 +176,5 @@ START_TEST(cap_reached_alone_lets_rows_go)
 END_TEST
 
 SUITE_MAIN("control", gates_close_for_one_run_or_for_all, the_table_holds_runs_in_work_only,
-    an_older_report_does_not_win, cap_reached_alone_lets_rows_go)
+    an_older_report_does_not_win, a_late_report_from_before_a_change_of_state_is_dropped,
+    the_table_counts_the_answers_it_waits_for, cap_reached_alone_lets_rows_go)
