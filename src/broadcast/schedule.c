@@ -162,9 +162,14 @@ broadcast_resume(const struct broadcast_call *c, struct slice slug,
     limit = run_rows(&v->run.n) +
             broadcast_growth_limit((int64_t)count.result.eligible, growth_pct(c, &v->doc));
     b = store_batch_create(c->b->store, STORE_URGENT);
-    op = run_resume_op(b, v->doc.id, r->confirmed_count, limit, c->now_ms);
+    op = run_resume_op(b, v->doc.id, v->run.reasons, r->confirmed_count, limit, c->now_ms);
     broadcast_doc_confirmed_op(b, v->doc.id, c->actor, c->now_ms);
     broadcast_audit(b, c, "broadcast.resume", &v->doc,
         arena_printf(c->arena, "%lld confirmed", (long long)r->confirmed_count));
-    return broadcast_change(c, b, op, "not_paused", v, err);
+    if (broadcast_change(c, b, op, "count_stale", v, err) == 0)
+        return 0;
+    if (err->code == ERR_CONFLICT)
+        err_sub(err, ERR_CONFLICT, "count_stale",
+            "count again: the broadcast was resumed, cancelled or paused for one more reason");
+    return -1;
 }

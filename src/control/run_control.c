@@ -67,12 +67,13 @@ run_pause_op(
 }
 
 unsigned
-run_resume_op(struct store_batch *b, uint64_t broadcast, int64_t confirmed_count,
-    int64_t growth_limit, int64_t now_ms)
+run_resume_op(struct store_batch *b, uint64_t broadcast, uint32_t reasons_seen,
+    int64_t confirmed_count, int64_t growth_limit, int64_t now_ms)
 {
     struct run_change c = {
         .broadcast = broadcast,
         .if_states = IN(RUN_PAUSED),
+        .if_reasons_absent = ~reasons_seen,
         .set =
             RUN_SET_STATE | RUN_SET_PAUSED_AT | RUN_SET_DETAIL | RUN_SET_CONFIRMED | RUN_DROP_LEASE,
         .reasons_clear = ~0u,
@@ -144,6 +145,7 @@ on_submitted(struct store_batch *b, void *arg)
         log_info(&ctx, s->event, "state=%s", run_state_name((int)r->runs[0].state));
     if (r != NULL)
         run_table_update(s->table, r->runs, r->n_runs);
+    run_table_release(s->table);
     mem_free(s);
     store_batch_free(&b);
 }
@@ -156,6 +158,7 @@ submitted_create(struct run_table *t, uint64_t broadcast, const char *event)
     s->table = t;
     s->broadcast = broadcast;
     s->event = event;
+    run_table_hold(t);
     return s;
 }
 
@@ -167,16 +170,6 @@ run_pause_submit(
     struct submitted *s = submitted_create(t, broadcast, "run.paused");
 
     s->op = run_pause_op(b, broadcast, why, clock_now_ms());
-    store_submit(b, on_submitted, s);
-}
-
-void
-run_close_submit(struct store *st, struct run_table *t, uint64_t broadcast)
-{
-    struct store_batch *b = store_batch_create(st, STORE_URGENT);
-    struct submitted *s = submitted_create(t, broadcast, "run.closed");
-
-    s->op = run_close_op(b, broadcast, clock_now_ms());
     store_submit(b, on_submitted, s);
 }
 

@@ -27,9 +27,10 @@ struct run_reason {
 /** Add the pause to a batch: sending or paused without this reason → paused with it. */
 unsigned run_pause_op(
     struct store_batch *b, uint64_t broadcast, const struct run_reason *why, int64_t now_ms);
-/** paused → sending, all reasons cleared; planning goes on at the saved cursor. */
-unsigned run_resume_op(struct store_batch *b, uint64_t broadcast, int64_t confirmed_count,
-    int64_t growth_limit, int64_t now_ms);
+/** paused → sending, all reasons cleared; planning goes on at the saved cursor. Does not match when a
+ * reason stands that is not in `reasons_seen`: who resumes must have read why it was paused. */
+unsigned run_resume_op(struct store_batch *b, uint64_t broadcast, uint32_t reasons_seen,
+    int64_t confirmed_count, int64_t growth_limit, int64_t now_ms);
 /** draft, scheduled, sending, paused → cancelled. */
 unsigned run_cancel_op(struct store_batch *b, uint64_t broadcast, int64_t now_ms);
 /** sending with planning finished and no open row → sent. */
@@ -37,13 +38,10 @@ unsigned run_close_op(struct store_batch *b, uint64_t broadcast, int64_t now_ms)
 /** scheduled → sending. */
 unsigned run_start_op(struct store_batch *b, uint64_t broadcast, int64_t now_ms);
 
-/** From the loop: submit one pause and feed the answer to the table. Failures of the store are logged
- * and repeated by the next cause; until then the caller's own condition (a paused profile, a gate)
- * must hold the mail back. */
+/** From the loop: submit one pause and feed the answer to the table. A failure of the store is logged
+ * only: the caller's own condition goes on holding the mail back, and meets the cause again. */
 void run_pause_submit(
     struct store *st, struct run_table *t, uint64_t broadcast, const struct run_reason *why);
-/** From the loop: close the run when it has no open row. */
-void run_close_submit(struct store *st, struct run_table *t, uint64_t broadcast);
 
 /** Names of the reasons set, as a JSON array of strings appended to `w` under `name`. */
 struct json_writer;
