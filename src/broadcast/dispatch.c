@@ -126,8 +126,7 @@ plan_drop(struct plan *p)
     dispatcher_kick(p->d);
 }
 
-/* The store or a worker refused for now: begin again from the lease in a second. Until then the dropped
- * plan stands in the way of a new one. */
+/* Begin again from the lease in a second. Until then the dropped plan stands in the way of a new one. */
 static void
 plan_restart_later(struct plan *p)
 {
@@ -160,12 +159,27 @@ dispatch_plans_sweep(struct dispatcher *d)
     void *p;
 
     while (map_u64_next(d->plans, &it, &key, &p)) {
-        if (!plan_is_over(p))
+        const struct plan *plan = p;
+
+        if (!plan_is_over(plan)) {
+            if (plan->state == PLAN_DROPPED && clock_mono_ms() < plan->keep_until_ms)
+                dispatcher_retry_later(d);
             continue;
+        }
         map_u64_del(d->plans, key);
         plan_free(p);
         it = 0;
     }
+}
+
+/* The plan stays dropped for a second: a pause that the store has not written, or could not, must not
+ * make us plan and pause in circles. */
+static void
+plan_pause(struct plan *p, enum pause_reason code, const char *message)
+{
+    run_pause_submit(p->d->args.store, p->d->args.runs, p->broadcast,
+        &(struct run_reason){.code = code, .message = message, .actor = "system:dispatch"});
+    plan_restart_later(p);
 }
 
 static void
@@ -179,11 +193,7 @@ plan_failed(struct plan *p, const struct err *err)
         return;
     }
     log_error(&ctx, "dispatch.failed", "error=\"%s\"", err->text);
-    run_pause_submit(p->d->args.store, p->d->args.runs, p->broadcast,
-        &(struct run_reason){
-            .code = PAUSE_DISPATCH_ERROR, .message = err->text, .actor = "system:dispatch"});
-    p->state = PLAN_DROPPED;
-    plan_drop(p);
+    plan_pause(p, PAUSE_DISPATCH_ERROR, err->text);
 }
 
 /* ---- lease and load -------------------------------------------------------------------------- */
@@ -345,11 +355,11 @@ page_written(struct plan *p)
     bool is_end = p->writing->got.is_last;
 
     page_free(&p->writing);
+    sender_rows_added(p->d->args.sender, broadcast);
     if (p->is_retry) { /* slices behind a failed one did not match, which says nothing */
         plan_failed(p, &p->err);
         return;
     }
-    sender_rows_added(p->d->args.sender, broadcast);
     if (p->is_missed || is_end || p->state == PLAN_DROPPED) {
         plan_drop(p);
         return;
@@ -458,10 +468,7 @@ pause_grown(struct plan *p)
     snprintf(text, sizeof(text),
         "the audience grew: planning would pass %lld recipients, the limit set at confirmation",
         (long long)p->growth_limit);
-    run_pause_submit(p->d->args.store, p->d->args.runs, p->broadcast,
-        &(struct run_reason){
-            .code = PAUSE_AUDIENCE_GREW, .message = text, .actor = "system:dispatch"});
-    plan_drop(p);
+    plan_pause(p, PAUSE_AUDIENCE_GREW, text);
 }
 
 /* ---- the plan's next step -------------------------------------------------------------------- */

@@ -15,9 +15,10 @@ struct dispatcher {
     struct map_u64 *plans; /* broadcast -> struct plan */
     unsigned n_busy;       /* answers still to come from the store and the workers */
     bool is_kicked, is_starting;
+    bool is_due_again; /* asked to start while starting */
     struct loop_timer *retry_timer, *due_timer;
     int64_t due_at_ms; /* wall clock of due_timer */
-    unsigned op;
+    unsigned op, next_op;
 };
 
 /** Plan this run, or go on with it. */

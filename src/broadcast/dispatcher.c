@@ -3,7 +3,7 @@
  *
  * Planning follows the run table: a run that may be planned gets a plan, one that may not loses it.
  * Scheduled runs are started by the tick, and by a timer set to the next scheduled time, so that "now"
- * means now. A start that comes later than the run tolerates is parked as missed instead.
+ * means now; each start looks for the next time anew. A start that comes later than the run tolerates is parked as missed instead.
  */
 #include <string.h>
 
@@ -20,6 +20,8 @@
 
 #define RETRY_MS  1000
 #define DUE_BATCH 50
+/* Scheduled runs looked at for the next start. */
+#define SCHEDULED_MAX 200
 
 struct started {
     struct dispatcher *d;
@@ -137,6 +139,43 @@ start_run(struct dispatcher *d, const struct run_record *r, int64_t now)
 }
 
 static void
+on_due_timer(void *arg)
+{
+    struct dispatcher *d = arg;
+
+    d->due_timer = NULL;
+    dispatcher_start_due(d);
+}
+
+static void
+arm_at(struct dispatcher *d, int64_t at_ms)
+{
+    int64_t delay_ms = at_ms - clock_now_ms();
+
+    if (d->due_timer != NULL && d->due_at_ms <= at_ms)
+        return;
+    loop_timer_cancel(&d->due_timer);
+    d->due_at_ms = at_ms;
+    d->due_timer = loop_timer_start(d->args.loop, delay_ms > 0 ? delay_ms : 0, on_due_timer, d);
+}
+
+/* The earliest scheduled run that is not due yet; with more than a batch of them the tick helps out. */
+static void
+arm_next(struct dispatcher *d, const struct run_result *scheduled, int64_t now)
+{
+    int64_t next = 0;
+
+    for (size_t i = 0; i < scheduled->n_runs; i++) {
+        int64_t at_ms = scheduled->runs[i].scheduled_at_ms;
+
+        if (at_ms > now && (next == 0 || at_ms < next))
+            next = at_ms;
+    }
+    if (next != 0)
+        arm_at(d, next);
+}
+
+static void
 on_due(struct store_batch *b, void *arg)
 {
     struct dispatcher *d = arg;
@@ -152,10 +191,13 @@ on_due(struct store_batch *b, void *arg)
 
         for (size_t i = 0; i < r->n_runs; i++)
             start_run(d, &r->runs[i], now);
+        arm_next(d, runs_result(b, d->next_op), now);
         if (r->n_runs == DUE_BATCH)
-            dispatcher_retry_later(d);
+            arm_at(d, now + RETRY_MS);
     }
     store_batch_free(&b);
+    if (d->is_due_again)
+        arm_at(d, now);
 }
 
 void
@@ -163,36 +205,25 @@ dispatcher_start_due(struct dispatcher *d)
 {
     struct store_batch *b;
 
-    if (d->is_starting || (gates_closed(d->args.gates, 0) & (1u << GATE_STOP)) != 0)
+    if ((gates_closed(d->args.gates, GATE_SCOPE_ALL) & (1u << GATE_STOP)) != 0)
+        return;
+    d->is_due_again = d->is_starting;
+    if (d->is_starting)
         return;
     b = store_batch_create(d->args.store, STORE_URGENT);
     d->op = runs_due(b, clock_now_ms(), DUE_BATCH);
+    d->next_op = runs_list(b, 1u << RUN_SCHEDULED, 0, SCHEDULED_MAX);
     d->is_starting = true;
     d->n_busy++;
     store_submit(b, on_due, d);
 }
 
 static void
-on_due_timer(void *arg)
-{
-    struct dispatcher *d = arg;
-
-    d->due_timer = NULL;
-    dispatcher_start_due(d);
-}
-
-static void
 on_wake(void *arg)
 {
     struct wake *w = arg;
-    struct dispatcher *d = w->d;
-    int64_t delay_ms = w->at_ms - clock_now_ms();
 
-    if (d->due_timer == NULL || w->at_ms < d->due_at_ms) {
-        loop_timer_cancel(&d->due_timer);
-        d->due_at_ms = w->at_ms;
-        d->due_timer = loop_timer_start(d->args.loop, delay_ms > 0 ? delay_ms : 0, on_due_timer, d);
-    }
+    arm_at(w->d, w->at_ms);
     mem_free(w);
 }
 
