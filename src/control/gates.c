@@ -34,6 +34,7 @@ struct gates {
 static const char *const names[GATE_COUNT] = {
     [GATE_DISK] = "disk",
     [GATE_STORE] = "store",
+    [GATE_COMMIT] = "commit",
     [GATE_RECOUNT] = "recount",
     [GATE_COPY] = "copy",
     [GATE_FENCE] = "fence",

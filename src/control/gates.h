@@ -7,11 +7,13 @@
 /**
  * Gates of the house: conditions outside a broadcast that hold planning and claiming back while they
  * last. They are never stored and clear by themselves; reasons of a broadcast (mailshot/states.h)
- * need a person. Gates are per process (GATE_SCOPE_ALL) or per broadcast. Loop thread only.
+ * need a person. Gates are per process (GATE_SCOPE_ALL) or per broadcast. Each gate has one owner that
+ * closes and opens it: what one watch saw, another must not take back. Loop thread only.
  */
 enum gate {
-    GATE_DISK,    /* free space under its limit, or the last commit found no room */
+    GATE_DISK,    /* free space under its limit, or the store found no room */
     GATE_STORE,   /* the store does not answer */
+    GATE_COMMIT,  /* the last durable step failed; it is tried again each second */
     GATE_RECOUNT, /* counters of the broadcast are being recounted */
     GATE_COPY,    /* this data folder is a copy that nobody has adopted */
     GATE_FENCE,   /* this instance's beat is too old */

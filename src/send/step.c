@@ -100,6 +100,12 @@ step_free(struct step **stp)
 }
 
 bool
+step_is_running(const struct step *st)
+{
+    return st->is_running;
+}
+
+bool
 step_is_idle(const struct step *st)
 {
     return !st->is_running && st->settles.n == 0 && st->claims.n == 0;
@@ -183,9 +189,10 @@ claim_answered(struct step *st, struct job *j, enum sends_verdict verdict)
         channel_granted(j->channel, j);
         return;
     }
+    /* Suppressed since it was prepared: prepared again, the opt-out is seen there. Gone: perhaps only
+     * under this generation. */
     metric_add(st->m_refused, 1);
-    /* Suppressed since it was prepared: prepared again, the opt-out is seen there. */
-    channel_unclaim(j->channel, j, verdict == CLAIM_SUPPRESSED);
+    channel_unclaim(j->channel, j);
 }
 
 static void
@@ -207,7 +214,7 @@ commit_failed(struct step *st, const struct err *err)
 
     log_error(NULL, "send.commit_failed", "code=%s sub=%s error=\"%s\" settles=%zu claims=%zu",
         err_code_name(err->code), err->sub, err->text, st->running_settles.n, st->running_claims.n);
-    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, true, "the last commit failed");
+    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_COMMIT, true, "the last commit failed");
     for (size_t i = 0; i < st->running_settles.n; i++)
         job_list_add(&merged, st->running_settles.a[i]);
     for (size_t i = 0; i < st->settles.n; i++)
@@ -215,7 +222,7 @@ commit_failed(struct step *st, const struct err *err)
     job_list_swap(&merged, &st->settles);
     mem_free(merged.a);
     for (size_t i = 0; i < st->running_claims.n; i++)
-        channel_unclaim(st->running_claims.a[i]->channel, st->running_claims.a[i], true);
+        channel_unclaim(st->running_claims.a[i]->channel, st->running_claims.a[i]);
     st->running_settles.n = st->running_claims.n = 0;
 }
 
@@ -228,7 +235,7 @@ commit_succeeded(struct step *st, struct store_batch *b)
     /* Taken away first: what the answers cause may already gather the next step. */
     st->running_settles = st->running_claims = (struct job_list){0};
     metric_add(st->m_commits, 1);
-    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, false, NULL);
+    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_COMMIT, false, NULL);
     run_table_update(st->sender->args.runs, r->runs, r->n_runs);
     for (size_t i = 0; i < settles.n; i++)
         settle_answered(settles.a[i], r->applied[i]);
@@ -248,8 +255,8 @@ on_retry(void *arg)
     step_flush(st);
     if (st->is_running)
         return;
-    /* Nothing waits to be written: open the gates, and the next claim tells. */
-    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_STORE, false, NULL);
+    /* Nothing waits to be written: open the gate, and the next claim tells. */
+    gates_set(st->sender->args.gates, GATE_SCOPE_ALL, GATE_COMMIT, false, NULL);
     sender_kick(st->sender);
 }
 
