@@ -188,7 +188,7 @@ build(struct daemon *d, struct err *err)
     d->sender = build_sender(d);
     d->dispatcher = build_dispatcher(d);
     d->counts = count_jobs_create(d->loop, d->home->store, d->home->dir->path);
-    d->closer = run_closer_create(d->home->store, d->runs);
+    d->closer = run_closer_create(d->loop, d->home->store, d->runs);
     d->disk = build_disk_watch(d);
     d->ticker = ticker_create(d->loop, d->boot->tick_interval_s * 1000);
     daemon_add_jobs(d);
@@ -216,8 +216,9 @@ drain(struct daemon *d)
     daemon_unlisten(d);
     engagements_stop(d->engagements);
     while (api_in_work(d->api) > 0 || ticker_is_running(d->ticker) ||
-           dispatcher_busy(d->dispatcher) > 0 || opt_out_intake_busy(d->opt_outs) > 0 ||
-           engagements_busy(d->engagements) > 0 || workers_busy(d->cpu) > 0)
+           dispatcher_busy(d->dispatcher) > 0 || run_table_busy(d->runs) > 0 ||
+           opt_out_intake_busy(d->opt_outs) > 0 || engagements_busy(d->engagements) > 0 ||
+           workers_busy(d->cpu) > 0)
         loop_turn(d->loop, 50);
 }
 
@@ -259,8 +260,8 @@ serve(struct daemon *d)
         d->boot->listen_host, http_server_port(d->http), d->home->dir->path);
     notify_socket_send("READY=1");
     loop_run(d->loop);
-    if (sender_in_flight(d->sender, 0, NULL, 0) > 0) {
-        /* The far side did not answer in time. What is on the wire is in doubt whatever we do now,
+    if (!sender_is_idle(d->sender)) {
+        /* The far side, or the store, did not answer in time. What is on the wire is in doubt whatever we do now,
          * and the next start says so; nothing else is lost by ending here. */
         log_warn(NULL, "daemon.ended", "in_flight=%zu", sender_in_flight(d->sender, 0, NULL, 0));
         _exit(EXIT_OK);

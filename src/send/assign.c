@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "control/gates.h"
 #include "loop/loop.h"
 #include "queue/queue.h"
 #include "send/internal.h"
@@ -20,7 +21,6 @@
 #define MAX_WAITING 256
 /* A mail whose domain must wait longer than this goes back to its row. */
 #define MAX_DOMAIN_WAIT_MS 5000
-#define SHELF              64
 
 struct take_ctx {
     struct sender *sender;
@@ -69,8 +69,12 @@ review_waiting(struct channel *ch)
 {
     int64_t now = clock_mono_ms();
 
-    if (ch->n_waiting == 0 || now < ch->waiting_seen_ms + 50)
+    if (ch->n_waiting == 0)
         return;
+    if (now < ch->waiting_seen_ms + 50) {
+        channel_sleep(ch, ch->waiting_seen_ms + 50 - now);
+        return;
+    }
     ch->waiting_seen_ms = now;
     LIST_EACH(node, tmp, &ch->waiting)
     {
@@ -104,6 +108,30 @@ claim(struct channel *ch, struct job *j)
     step_claim(ch->sender->step, j);
 }
 
+/* The next of a lane. What a broadcast that waits at a gate of its own has ready goes back to its rows:
+ * it stands before nobody. */
+static struct job *
+next_job(struct channel *ch, enum send_lane lane)
+{
+    struct sender *s = ch->sender;
+
+    if (s->is_stopping || gates_closed(s->args.gates, GATE_SCOPE_ALL) != 0)
+        return NULL;
+    while (!list_empty(&ch->prepared[lane])) {
+        struct job *j = LIST_ENTRY(ch->prepared[lane].next, struct job, node);
+        struct group *g = map_u64_get(s->groups, j->group);
+
+        if (g != NULL && sender_may_work(s, g))
+            return j;
+        list_del(&j->node);
+        ch->n_prepared[lane]--;
+        job_put(s, j);
+        if (g != NULL)
+            group_rewind(g);
+    }
+    return NULL;
+}
+
 /* Sessions that bulk mail may use: all but a tenth, at least one when there are two. */
 static bool
 lane_is_full(const struct channel *ch, enum send_lane lane)
@@ -120,18 +148,13 @@ lane_is_full(const struct channel *ch, enum send_lane lane)
 static void
 assign_lane(struct channel *ch, enum send_lane lane)
 {
-    struct sends_settle shelf[SHELF];
+    struct sends_settle shelf[SHELF_MAX];
+    struct job *j;
     size_t n = 0;
 
-    while (ch->n_ready > 0 && n < SHELF && !list_empty(&ch->prepared[lane]) &&
-           !lane_is_full(ch, lane)) {
-        struct job *j = LIST_ENTRY(ch->prepared[lane].next, struct job, node);
-        struct group *g = map_u64_get(ch->sender->groups, j->group);
-        int64_t wait_ms;
-
-        if (g == NULL || !sender_may_work(ch->sender, g))
-            break;
-        wait_ms = domain_gate_enter(ch->domains, j->mail.to_domain);
+    while (ch->n_ready > 0 && n < SHELF_MAX && !lane_is_full(ch, lane) &&
+           (j = next_job(ch, lane)) != NULL) {
+        int64_t wait_ms = domain_gate_enter(ch->domains, j->mail.to_domain);
         if (wait_ms > 0) {
             set_aside(ch, j, wait_ms, shelf, &n);
             continue;
@@ -146,10 +169,27 @@ assign_lane(struct channel *ch, enum send_lane lane)
         claim(ch, j);
     }
     if (n > 0)
-        shelve_submit(ch->sender, shelf, n);
+        shelve_submit(ch->sender, ch->profile, shelf, n);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
+
+/* An id may come twice, from before and after a rewind: one row is in work once. */
+static size_t
+pick_ids(const struct sender *s, const struct queue_ready *ready, size_t n, uint64_t *ids)
+{
+    size_t n_ids = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool is_known = map_u64_has(s->busy, ready[i].id);
+
+        for (size_t k = 0; k < n_ids && !is_known; k++)
+            is_known = ids[k] == ready[i].id;
+        if (!is_known)
+            ids[n_ids++] = ready[i].id;
+    }
+    return n_ids;
+}
 
 static void
 on_taken(const struct queue_ready *ready, size_t n, void *arg)
@@ -159,20 +199,20 @@ on_taken(const struct queue_ready *ready, size_t n, void *arg)
     struct channel *ch = channel_of(s, t->profile);
     struct group *g = n > 0 ? map_u64_get(s->groups, ready[0].group) : NULL;
     uint64_t ids[PREPARE_BATCH];
-    size_t n_ids = 0;
+    size_t n_ids;
 
     ch->is_taking[t->lane] = false;
     s->n_lent--;
     mem_free(t);
-    if (g == NULL || g->is_closed || !sender_may_work(s, g) || ch->outlet == NULL ||
-        (g->is_broadcast && g->content == NULL))
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (!map_u64_has(s->busy, ready[i].id))
-            ids[n_ids++] = ready[i].id;
-    if (n_ids > 0 && !prepare_start(ch, g, ids, n_ids))
-        group_rewind(g);
+    if (g != NULL && !g->is_closed) {
+        n_ids = pick_ids(s, ready, n, ids);
+        if (!sender_may_work(s, g) || ch->outlet == NULL || (g->is_broadcast && g->content == NULL))
+            group_rewind(g); /* the ids are lost to the queue */
+        else if (n_ids > 0)
+            prepare_start(ch, g, ids, n_ids);
+    }
     sender_kick(s);
+    sender_check_stopped(s);
 }
 
 /* Mails kept ready: one round of sessions and one batch. Each holds its finished bytes, so this is what

@@ -26,7 +26,8 @@
 #include "transport/domain_gate.h"
 #include "transport/pace.h"
 
-#define LOAD_RETRY_MS 1000
+#define LOAD_RETRY_MS   1000
+#define LOAD_REFUSED_MS 60000 /* deleted, or its secrets cannot be opened */
 
 struct load_job {
     struct sender *sender;
@@ -73,6 +74,7 @@ channel_of(struct sender *s, uint64_t profile)
     ch = mem_zalloc(sizeof(*ch));
     ch->sender = s;
     ch->profile = profile;
+    list_init(&ch->slots);
     list_init(&ch->ready);
     list_init(&ch->waiting);
     for (int lane = 0; lane < LANES; lane++)
@@ -105,20 +107,20 @@ channel_drop_group(struct channel *ch, uint64_t group)
 }
 
 static void
-free_slots(struct channel *ch)
+slot_free(struct session_slot *slot)
 {
-    struct list *node;
-
-    while ((node = list_pop_front(&ch->ready)) != NULL)
-        mem_free(LIST_ENTRY(node, struct session_slot, node));
-    ch->n_ready = 0;
+    list_del(&slot->all);
+    list_del(&slot->node);
+    mem_free(slot);
 }
 
 static void
 channel_unbuild(struct channel *ch)
 {
     channel_drop_group(ch, 0);
-    free_slots(ch);
+    LIST_EACH(node, tmp, &ch->slots)
+    slot_free(LIST_ENTRY(node, struct session_slot, all));
+    ch->n_ready = 0;
     transport_free(&ch->transport);
     outlet_unref(&ch->outlet);
 }
@@ -184,8 +186,7 @@ channel_build(struct channel *ch, struct outlet *o)
         transport_create(ch->sender->args.loop, ch->sender->args.cpu, &settings, &events, ch, &err);
     if (ch->transport == NULL) {
         log_error(NULL, "send.profile_unusable", "error=\"%s\"", err.text);
-        remember_error(ch, err.text);
-        channel_sleep(ch, 60 * LOAD_RETRY_MS);
+        remember_error(ch, err.text); /* until the profile is changed */
     }
 }
 
@@ -212,7 +213,7 @@ load_done(void *arg)
     } else {
         log_error(NULL, "send.profile_failed", "error=\"%s\"", l->err.text);
         remember_error(ch, l->err.text);
-        channel_sleep(ch, LOAD_RETRY_MS);
+        channel_sleep(ch, l->err.code == ERR_TEMP ? LOAD_RETRY_MS : LOAD_REFUSED_MS);
     }
     mem_free(l);
     sender_kick(s);
@@ -228,41 +229,74 @@ channel_load(struct channel *ch)
     l->profile = ch->profile;
     if (!workers_submit(ch->sender->args.cpu, load_run, load_done, l)) {
         mem_free(l);
+        channel_sleep(ch, LOAD_RETRY_MS);
         return;
     }
     ch->is_loading = true;
     ch->sender->n_lent++;
 }
 
-/* A refused account stops the profile and every broadcast that goes through it. */
+/* ---- a refused account ----------------------------------------------------------------------- */
+
+/* Its operations: the profile's first, then one pause for each of its runs. */
 static void
-on_profile_paused(struct store_batch *b, void *arg)
+on_refusal(struct store_batch *b, void *arg)
 {
+    struct channel *ch = arg;
+    struct sender *s = ch->sender;
     const struct err *err = store_batch_err(b);
 
-    if (err != NULL)
+    s->n_lent--;
+    ch->is_refusing = false;
+    if (err != NULL) {
         log_error(NULL, "send.profile_pause_failed", "error=\"%s\"", err->text);
+        channel_sleep(ch, LOAD_RETRY_MS);
+    } else {
+        ch->is_refused = false;
+        for (unsigned op = 1; op <= ch->n_refused_runs; op++)
+            run_table_update(s->args.runs, runs_result(b, op)->runs, runs_result(b, op)->n_runs);
+    }
     store_batch_free(&b);
+    sender_kick(s);
+    sender_check_stopped(s);
 }
 
+/* In one batch: the profile is paused, and so is every broadcast that goes through it. */
 static void
-account_refused(struct channel *ch, const char *text)
+record_refusal(struct channel *ch)
 {
     struct sender *s = ch->sender;
     struct store_batch *b = store_batch_create(s->args.store, STORE_URGENT);
     struct run_reason why = {
-        .code = PAUSE_SENDER_BROKEN, .message = text, .actor = "system:sender"};
+        .code = PAUSE_SENDER_BROKEN, .message = ch->last_error, .actor = "system:sender"};
+    int64_t now = clock_now_ms();
     const struct run_record *r;
     size_t it = 0;
 
-    if (!ch->is_paused)
-        log_error(NULL, "send.account_refused", "reply=\"%s\"", text);
-    ch->is_paused = true;
-    profile_set_state_op(b, ch->profile, PROFILE_PAUSED, slice_str(text), clock_now_ms());
-    store_submit(b, on_profile_paused, NULL);
+    ch->n_refused_runs = 0;
+    profile_set_state_op(b, ch->profile, PROFILE_PAUSED, slice_str(ch->last_error), now);
     while ((r = run_table_next(s->args.runs, &it)) != NULL)
         if (r->profile == ch->profile && (r->reasons & (1u << PAUSE_SENDER_BROKEN)) == 0)
-            run_pause_submit(s->args.store, s->args.runs, r->broadcast, &why);
+            ch->n_refused_runs = run_pause_op(b, r->broadcast, &why, now);
+    ch->is_refusing = true;
+    s->n_lent++;
+    store_submit(b, on_refusal, ch);
+}
+
+/* Nothing more is tried with this account, from now on and until the profile is changed or resumed;
+ * that it stands so is recorded as soon as the store takes it. */
+static void
+account_refused(struct channel *ch, const char *text)
+{
+    if (ch->is_paused)
+        return;
+    log_error(NULL, "send.account_refused", "reply=\"%s\"", text);
+    remember_error(ch, text);
+    ch->is_paused = true;
+    ch->is_refused = true;
+    transport_want(ch->transport, 0);
+    loop_timer_cancel(&ch->timer);
+    sender_kick(ch->sender);
 }
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -292,9 +326,11 @@ on_ready(struct transport_session *session, void *arg)
         slot = mem_zalloc(sizeof(*slot));
         slot->session = session;
         list_init(&slot->node);
+        list_push_back(&ch->slots, &slot->all);
         transport_session_set_data(session, slot);
     }
-    ch->last_error[0] = '\0';
+    if (!ch->is_paused)
+        ch->last_error[0] = '\0';
     channel_session_idle(ch, slot);
 }
 
@@ -305,14 +341,14 @@ on_down(struct transport_session *session, const struct transport_result *why, v
     struct session_slot *slot = transport_session_data(session);
 
     if (why != NULL) {
-        remember_error(ch, why->text);
+        if (!ch->is_paused)
+            remember_error(ch, why->text);
         log_warn(NULL, "send.session_down", "code=%d reason=\"%s\"", why->reply_code, why->text);
     }
     if (slot != NULL) {
         if (!list_empty(&slot->node))
             ch->n_ready--;
-        list_del(&slot->node);
-        mem_free(slot);
+        slot_free(slot);
     }
     if (why != NULL && why->scope == TRANSPORT_SCOPE_ACCOUNT)
         account_refused(ch, why->text);
@@ -398,7 +434,7 @@ channel_granted(struct channel *ch, struct job *j)
 }
 
 void
-channel_unclaim(struct channel *ch, struct job *j, bool again)
+channel_unclaim(struct channel *ch, struct job *j)
 {
     struct group *g = map_u64_get(ch->sender->groups, j->group);
     struct session_slot *slot = j->slot;
@@ -410,7 +446,7 @@ channel_unclaim(struct channel *ch, struct job *j, bool again)
     job_put(ch->sender, j);
     transport_session_release(slot->session);
     channel_session_idle(ch, slot);
-    if (g != NULL && again)
+    if (g != NULL && !g->is_closed)
         group_rewind(g);
 }
 
@@ -420,12 +456,28 @@ channel_settled(struct channel *ch, struct job *j)
     struct group *g = map_u64_get(ch->sender->groups, j->group);
 
     ch->n_in_flight--;
-    if (g != NULL && j->settle.to == SEND_QUEUED)
-        group_rewind(g);
+    if (g != NULL && !g->is_closed && j->settle.to == SEND_QUEUED)
+        group_rewind_at(g, j->settle.due_at_ms);
     job_put(ch->sender, j);
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */
+
+/* The mails prepared with the old settings are dropped: their groups find the rows again. */
+static void
+rewind_groups(struct channel *ch)
+{
+    size_t it = 0;
+    uint64_t id;
+    void *p;
+
+    while (map_u64_next(ch->sender->groups, &it, &id, &p)) {
+        struct group *g = p;
+
+        if (g->profile == ch->profile && !g->is_closed)
+            group_rewind(g);
+    }
+}
 
 /* Settings changed: build anew when nothing is in work on the old ones. */
 static bool
@@ -435,6 +487,8 @@ renew(struct channel *ch)
         ch->n_preparing[1] > 0)
         return false;
     channel_unbuild(ch);
+    rewind_groups(ch);
+    loop_timer_cancel(&ch->timer); /* whatever it waited for, the new settings are read now */
     ch->is_stale = false;
     return true;
 }
@@ -442,7 +496,14 @@ renew(struct channel *ch)
 void
 channel_pump(struct channel *ch)
 {
-    if (ch->is_loading || ch->sender->is_stopping || (ch->is_stale && !renew(ch)))
+    if (ch->is_loading || ch->sender->is_stopping)
+        return;
+    if (ch->is_refused) { /* first of all, lest new settings be taken for refused ones */
+        if (!ch->is_refusing && ch->timer == NULL)
+            record_refusal(ch);
+        return;
+    }
+    if (ch->is_stale && !renew(ch))
         return;
     if (ch->outlet == NULL) {
         if (ch->timer == NULL)

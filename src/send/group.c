@@ -2,11 +2,15 @@
  * Groups: where ready ids come from.
  *
  * A group reads its due index in windows and hands the ids to the queue. The position only moves
- * forward; ids that were handed out and came back unsent (a refused claim, a flushed queue) are found
- * by a rewind to the head, at most once a second, with those skipped that are in work. So the store is
- * the truth and the queue may lose anything at any time.
+ * forward; ids that were handed out and came back unsent (a refused claim, a flushed queue), and rows
+ * that appear behind it, are found by a rewind to the head, at most once a second, with those skipped
+ * that are in work. So the store is the truth and the queue may lose anything at any time.
  *
  *   new ──load──► ready ──feed──► exhausted ──rows added / due time / rewind──► ready
+ *
+ * One timer serves every reason to look again, and the earliest wins: it always begins at the head and
+ * learns the next due time anew. A group that is closed (paused, cancelled, sent) stays until nothing
+ * that was lent comes back to it, and may be opened again before that.
  */
 #include <string.h>
 
@@ -24,22 +28,24 @@
 #include "store/store.h"
 
 #define REWIND_MS 1000
+/* Rows that the counters know and nobody here has in work are looked for this often. */
+#define FORGOTTEN_MS 10000
 /* After this many failures to load the content of a broadcast it is paused (dispatch_error). */
 #define MAX_LOAD_FAILURES 5
 
 struct load_job {
-    struct sender *sender;
-    uint64_t group;
+    struct group *group;
     struct content *content;
     struct err err;
     int rc;
 };
 
 struct feed_job {
-    struct sender *sender;
-    uint64_t group;
+    struct group *group;
     unsigned op;
 };
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct group *
 group_of(struct sender *s, uint64_t id, bool is_broadcast, uint64_t profile)
@@ -47,7 +53,7 @@ group_of(struct sender *s, uint64_t id, bool is_broadcast, uint64_t profile)
     struct group *g = map_u64_get(s->groups, id);
 
     if (g != NULL) {
-        if (g->is_closed) { /* resumed while its last batch was still being prepared */
+        if (g->is_closed) { /* resumed before everything lent had come back */
             g->is_closed = false;
             group_rewind(g);
         }
@@ -71,7 +77,30 @@ group_free(struct group *g)
     mem_free(g);
 }
 
-/* Free as soon as no prepare batch borrows the group. */
+static void
+free_when_over(struct group *g)
+{
+    if (!g->is_closed || g->n_lent > 0)
+        return;
+    map_u64_del(g->sender->groups, g->id);
+    group_free(g);
+}
+
+void
+group_lend(struct group *g)
+{
+    g->n_lent++;
+    g->sender->n_lent++;
+}
+
+void
+group_return(struct group *g)
+{
+    g->n_lent--;
+    g->sender->n_lent--;
+    free_when_over(g);
+}
+
 void
 group_close(struct group *g)
 {
@@ -81,87 +110,11 @@ group_close(struct group *g)
     queue_drop(s->args.queue, g->id);
     if (ch != NULL)
         channel_drop_group(ch, g->id);
-    if (g->n_preparing > 0) {
-        g->is_closed = true;
-        return;
-    }
-    map_u64_del(s->groups, g->id);
-    group_free(g);
+    g->is_closed = true;
+    free_when_over(g);
 }
 
-/* ---- loading the content --------------------------------------------------------------------- */
-
-static void
-load_run(void *arg)
-{
-    struct load_job *l = arg;
-
-    l->rc = content_load_broadcast(l->sender->args.store, l->group, &l->content, &l->err);
-}
-
-static void
-on_load_retry(void *arg)
-{
-    struct group *g = arg;
-
-    g->timer = NULL;
-    sender_kick(g->sender);
-}
-
-static void
-load_failed(struct group *g, const struct err *err)
-{
-    struct log_ctx ctx = {.broadcast = g->id};
-
-    log_error(&ctx, "send.content_failed", "error=\"%s\"", err->text);
-    if (err->code != ERR_TEMP || ++g->load_failures >= MAX_LOAD_FAILURES) {
-        struct run_reason why = {
-            .code = PAUSE_DISPATCH_ERROR, .message = err->text, .actor = "system:sender"};
-
-        run_pause_submit(g->sender->args.store, g->sender->args.runs, g->id, &why);
-        return;
-    }
-    if (g->timer == NULL)
-        g->timer = loop_timer_start(g->sender->args.loop, REWIND_MS, on_load_retry, g);
-}
-
-static void
-load_done(void *arg)
-{
-    struct load_job *l = arg;
-    struct sender *s = l->sender;
-    struct group *g = map_u64_get(s->groups, l->group);
-
-    s->n_lent--;
-    if (g == NULL) {
-        content_unref(&l->content);
-    } else {
-        g->is_loading = false;
-        g->content = l->content;
-        if (l->rc != 0)
-            load_failed(g, &l->err);
-    }
-    mem_free(l);
-    sender_kick(s);
-    sender_check_stopped(s);
-}
-
-static void
-group_load(struct group *g)
-{
-    struct load_job *l = mem_zalloc(sizeof(*l));
-
-    l->sender = g->sender;
-    l->group = g->id;
-    if (!workers_submit(g->sender->args.cpu, load_run, load_done, l)) {
-        mem_free(l);
-        return;
-    }
-    g->is_loading = true;
-    g->sender->n_lent++;
-}
-
-/* ---- feeding --------------------------------------------------------------------------------- */
+/* ---- looking again --------------------------------------------------------------------------- */
 
 static void
 on_timer(void *arg)
@@ -176,25 +129,94 @@ on_timer(void *arg)
     sender_kick(g->sender);
 }
 
+/* From the head in `delay_ms`, or earlier when that was asked for before. */
 static void
-group_sleep(struct group *g, int64_t delay_ms)
+look_again(struct group *g, int64_t delay_ms)
 {
-    if (delay_ms < 0)
-        delay_ms = 0;
+    int64_t now = clock_mono_ms(), at = now + (delay_ms > 0 ? delay_ms : 0);
+
+    if (at < g->rewound_at_ms + REWIND_MS)
+        at = g->rewound_at_ms + REWIND_MS;
+    if (g->timer != NULL && g->wake_at_ms <= at)
+        return;
     loop_timer_cancel(&g->timer);
-    g->wake_at_ms = clock_mono_ms() + delay_ms;
-    g->timer = loop_timer_start(g->sender->args.loop, delay_ms, on_timer, g);
+    g->wake_at_ms = at;
+    g->timer = loop_timer_start(g->sender->args.loop, at - now, on_timer, g);
 }
 
 void
 group_rewind(struct group *g)
 {
-    int64_t now = clock_mono_ms();
-    int64_t at = g->rewound_at_ms + REWIND_MS > now ? g->rewound_at_ms + REWIND_MS : now;
-
-    if (g->timer == NULL || g->wake_at_ms > at)
-        group_sleep(g, at - now);
+    look_again(g, 0);
 }
+
+void
+group_rewind_at(struct group *g, int64_t due_at_ms)
+{
+    look_again(g, due_at_ms - clock_now_ms());
+}
+
+/* ---- loading the content --------------------------------------------------------------------- */
+
+static void
+load_run(void *arg)
+{
+    struct load_job *l = arg;
+
+    l->rc =
+        content_load_broadcast(l->group->sender->args.store, l->group->id, &l->content, &l->err);
+}
+
+/* Tried again in any case: a pause that cannot be stored, or one that a person lifts, must not leave
+ * the group waiting for nothing. */
+static void
+load_failed(struct group *g, const struct err *err)
+{
+    struct log_ctx ctx = {.broadcast = g->id};
+
+    log_error(&ctx, "send.content_failed", "error=\"%s\"", err->text);
+    if (err->code != ERR_TEMP || ++g->load_failures >= MAX_LOAD_FAILURES) {
+        struct run_reason why = {
+            .code = PAUSE_DISPATCH_ERROR, .message = err->text, .actor = "system:sender"};
+
+        run_pause_submit(g->sender->args.store, g->sender->args.runs, g->id, &why);
+    }
+    look_again(g, REWIND_MS);
+}
+
+static void
+load_done(void *arg)
+{
+    struct load_job *l = arg;
+    struct group *g = l->group;
+    struct sender *s = g->sender;
+
+    g->is_loading = false;
+    g->content = l->content;
+    if (l->rc != 0 && !g->is_closed)
+        load_failed(g, &l->err);
+    mem_free(l);
+    group_return(g);
+    sender_kick(s);
+    sender_check_stopped(s);
+}
+
+static void
+group_load(struct group *g)
+{
+    struct load_job *l = mem_zalloc(sizeof(*l));
+
+    l->group = g;
+    if (!workers_submit(g->sender->args.cpu, load_run, load_done, l)) {
+        mem_free(l);
+        look_again(g, REWIND_MS);
+        return;
+    }
+    g->is_loading = true;
+    group_lend(g);
+}
+
+/* ---- feeding --------------------------------------------------------------------------------- */
 
 static void
 feed_ids(struct group *g, const struct sends_result *r)
@@ -212,8 +234,6 @@ feed_ids(struct group *g, const struct sends_result *r)
 static void
 fed(struct group *g, const struct sends_result *r)
 {
-    int64_t now = clock_now_ms();
-
     feed_ids(g, r);
     if (r->n_rows > 0) {
         g->pos_due_ms = r->rows[r->n_rows - 1].due_at_ms;
@@ -223,32 +243,29 @@ fed(struct group *g, const struct sends_result *r)
         return;
     g->is_exhausted = true;
     if (r->next_due_ms > 0)
-        group_sleep(g, r->next_due_ms > now ? r->next_due_ms - now : REWIND_MS);
+        group_rewind_at(g, r->next_due_ms);
 }
 
 static void
 on_fed(struct store_batch *b, void *arg)
 {
     struct feed_job *f = arg;
-    struct sender *s = f->sender;
-    struct group *g = map_u64_get(s->groups, f->group);
+    struct group *g = f->group;
+    struct sender *s = g->sender;
     const struct err *err = store_batch_err(b);
+    struct log_ctx ctx = {.broadcast = g->is_broadcast ? g->id : 0};
 
-    s->n_lent--;
-    if (g != NULL) {
-        g->is_feeding = false;
-        if (err == NULL) {
-            fed(g, sends_result(b, f->op));
-        } else {
-            struct log_ctx ctx = {.broadcast = g->is_broadcast ? g->id : 0};
-
-            log_warn(&ctx, "send.feed_failed", "error=\"%s\"", err->text);
-            g->is_exhausted = true;
-            group_rewind(g);
-        }
+    g->is_feeding = false;
+    if (err != NULL) {
+        log_warn(&ctx, "send.feed_failed", "error=\"%s\"", err->text);
+        g->is_exhausted = true;
+        look_again(g, REWIND_MS);
+    } else if (!g->is_closed) {
+        fed(g, sends_result(b, f->op));
     }
     store_batch_free(&b);
     mem_free(f);
+    group_return(g);
     sender_kick(s);
     sender_check_stopped(s);
 }
@@ -259,22 +276,22 @@ group_feed(struct group *g)
     struct feed_job *f = mem_zalloc(sizeof(*f));
     struct store_batch *b = store_batch_create(g->sender->args.store, STORE_URGENT);
 
-    f->sender = g->sender;
-    f->group = g->id;
+    f->group = g;
     f->op = sends_due(b, g->id, g->pos_due_ms, g->pos_id, clock_now_ms(), FEED_WINDOW);
     g->is_feeding = true;
-    g->sender->n_lent++;
+    group_lend(g);
     store_submit(b, on_fed, f);
 }
 
-/* Rows that are queued by the run's counters while nothing is in work here: look again. */
+/* Whoever loses an id asks for a rewind; this is the net below, for rows that another instance gave
+ * back or that a flushed queue had. */
 static void
 group_check_forgotten(struct group *g)
 {
     const struct run_record *r = run_table_get(g->sender->args.runs, g->id);
 
-    if (g->timer == NULL && r != NULL && r->n.by_state[SEND_QUEUED] > 0)
-        group_rewind(g);
+    if (r != NULL && r->n.by_state[SEND_QUEUED] > 0)
+        look_again(g, FORGOTTEN_MS);
 }
 
 void

@@ -37,6 +37,7 @@ struct step;
 #define FEED_WINDOW    512 /* ids read from the due index at a time */
 #define FEED_LOW_WATER 256
 #define REPLY_TEXT_MAX 512
+#define SHELF_MAX      64
 
 enum job_state {
     JOB_PREPARING, /* lent to a worker */
@@ -76,11 +77,13 @@ struct channel {
     uint64_t profile;
     uint32_t version; /* of the profile document it was built from */
     bool is_loading, is_paused, is_stale;
-    struct outlet *outlet; /* settings, signers: shared with prepare batches */
+    bool is_refused, is_refusing; /* a refused account is to be recorded; is being recorded */
+    struct outlet *outlet;        /* settings, signers: shared with prepare batches */
     struct transport *transport;
     struct pace *pace;
     struct domain_gate *domains;
-    struct list ready; /* struct session_slot: idle sessions */
+    struct list slots; /* struct session_slot: of every session that was ready once */
+    struct list ready; /* those of idle sessions */
     size_t n_ready;
     unsigned n_busy[LANES]; /* sessions with a claim or mail in work, until its result */
     struct list prepared[LANES];
@@ -92,10 +95,12 @@ struct channel {
     struct loop_timer *timer; /* pace or domain wait, retry of loading */
     int64_t wake_at_ms;
     size_t n_in_flight; /* claimed and not settled */
+    unsigned n_refused_runs;
     char last_error[160];
 };
 
 struct session_slot {
+    struct list all;  /* on channel->slots */
     struct list node; /* on channel->ready while idle */
     struct transport_session *session;
     struct job *job;
@@ -110,11 +115,12 @@ struct group {
     enum send_lane lane;
     struct content *content; /* broadcasts; NULL until loaded */
     bool is_loading, is_feeding, is_exhausted, is_closed;
-    unsigned n_preparing; /* prepare batches that borrow the group */
+    unsigned n_preparing; /* prepare batches under way */
+    unsigned n_lent;      /* batches, loads and feeds that come back to the group */
     int64_t pos_due_ms;   /* position in the due index */
     uint64_t pos_id;
     int64_t rewound_at_ms, wake_at_ms; /* monotonic clock */
-    struct loop_timer *timer;          /* next due time, or rewind */
+    struct loop_timer *timer;          /* begin at the head again */
     unsigned load_failures;
 };
 
@@ -146,9 +152,15 @@ void job_put(struct sender *s, struct job *j);
 /* group.c */
 struct group *group_of(struct sender *s, uint64_t id, bool is_broadcast, uint64_t profile);
 void group_pump(struct group *g);
-/** Start at the head again, at most once a second. */
+/** Start at the head again as soon as the last start is a second old, or when a row is due. */
 void group_rewind(struct group *g);
+void group_rewind_at(struct group *g, int64_t due_at_ms);
+/** Drop what waits. The group is freed when nothing is lent any more: at once, or by the last
+ * group_return(). Until then group_of() opens it again. */
 void group_close(struct group *g);
+/** Something that refers to the group (and the sender) was given away; it has come back. */
+void group_lend(struct group *g);
+void group_return(struct group *g);
 void group_free(struct group *g);
 
 /* channel.c */
@@ -159,9 +171,9 @@ void channel_free(struct channel *ch);
 void channel_session_idle(struct channel *ch, struct session_slot *slot);
 /** The claim was granted: the mail goes to its session. */
 void channel_granted(struct channel *ch, struct job *j);
-/** A claim was refused or withdrawn: the session is idle again, the job ends; `again` = its group
- * looks for the row once more. */
-void channel_unclaim(struct channel *ch, struct job *j, bool again);
+/** A claim was refused or withdrawn: the session is idle again, the job ends, and its group looks
+ * whether the row still waits. */
+void channel_unclaim(struct channel *ch, struct job *j);
 /** The outcome is durable: the job ends. */
 void channel_settled(struct channel *ch, struct job *j);
 /** Drop prepared jobs of a group (paused, cancelled); 0 = of all. */
@@ -180,7 +192,8 @@ void channel_prepared(struct channel *ch, struct job *j);
 void assign_pump(struct channel *ch);
 
 /* prepare.c */
-/** Prepare up to PREPARE_BATCH rows of one group on a CPU worker. False when the pool is full. */
+/** Prepare up to PREPARE_BATCH rows of one group, all different and none in work, on a CPU worker.
+ * False when the pool is full: the group looks for them again. */
 bool prepare_start(struct channel *ch, struct group *g, const uint64_t *ids, size_t n);
 
 /* step.c */
@@ -191,12 +204,14 @@ void step_free(struct step **st);
 void step_claim(struct step *st, struct job *j);
 void step_settle(struct step *st, struct job *j);
 bool step_is_idle(const struct step *st);
+/** Is a commit with the store now? */
+bool step_is_running(const struct step *st);
 
 /* shelve.c */
-/** Settle rows that are still queued and never reach a session (suppressed, render error, put back
- * until later): one batch of their own. Token of each is the generation; slices are copied. When the
- * store fails the rows stay queued and come again. */
-void shelve_submit(struct sender *s, const struct sends_settle *rows, size_t n);
+/** Settle rows of a profile that are still queued and never reach a session (suppressed, render error,
+ * put back until later): one batch of their own, at most SHELF_MAX. Token of each is the generation;
+ * slices are copied. Their groups look again when those put back are due; when the store fails, soon. */
+void shelve_submit(struct sender *s, uint64_t profile, const struct sends_settle *rows, size_t n);
 
 /* outcome.c */
 /** Turn a result of the wire into the row's settle. */

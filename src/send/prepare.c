@@ -2,7 +2,7 @@
  * Preparing mails on a CPU worker: rows in, finished RFC 5322 bytes out.
  *
  * A batch is at most PREPARE_BATCH rows of one group. The worker reads them, their contacts, consents
- * and suppressions in two round trips, renders, builds and signs each mail into the buffers of a job
+ * and suppressions in two round trips, renders, builds and signs each mail (compose.c) into the buffers of a job
  * that the loop lent it. The suppression sequence is read before the rows, so an opt-out that arrives
  * while a mail is being made is caught by its claim. Rows that must not be mailed come back as settles
  * of their own.
@@ -16,50 +16,14 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "crypto/crypto.h"
 #include "loop/workers.h"
-#include "message/address.h"
-#include "message/dkim.h"
-#include "message/mime.h"
-#include "message/tokens.h"
 #include "model/contact.h"
 #include "model/subscription.h"
 #include "model/suppression.h"
 #include "send/internal.h"
 #include "send/oneoff.h"
-#include "send/render.h"
+#include "send/prepare_internal.h"
 #include "store/store.h"
-
-#define TEXT_MAX 256
-
-/* Where the time of preparing goes, in microseconds of the workers' CPU time. */
-enum stage { STAGE_READ, STAGE_RENDER, STAGE_MIME, STAGE_SIGN, STAGES };
-
-/** Everything a worker needs and gives back. */
-struct prepare {
-    struct sender *sender;
-    struct channel *channel;
-    struct group *group;
-    struct content *content; /* NULL for one-off mail: each row names its own */
-    struct outlet *outlet;
-    uint64_t ids[PREPARE_BATCH];
-    size_t n_ids;
-    struct job *jobs[PREPARE_BATCH]; /* lent; the first n_made are finished mails */
-    size_t n_made;
-    struct sends_settle dead[PREPARE_BATCH];
-    char dead_text[PREPARE_BATCH][TEXT_MAX];
-    size_t n_dead;
-    struct err err;
-    int rc;
-    /* worker's own */
-    struct arena *scratch;
-    struct render_env env;
-    struct render_parts parts;
-    struct buf message, key;
-    uint64_t seen_seq;
-    struct store_batch *facts;
-    uint64_t spent_us[STAGES];
-};
 
 /* What is known of one row besides the row itself. */
 struct row_facts {
@@ -81,190 +45,9 @@ dead_row(struct prepare *p, const struct send_row *row, enum send_state to,
     s->to = to;
     s->fail_class = fail_class;
     s->at_ms = p->env.now_ms;
-    snprintf(p->dead_text[p->n_dead], TEXT_MAX, "%.*s", TEXT_MAX - 1, text);
+    snprintf(p->dead_text[p->n_dead], PREPARE_TEXT_MAX, "%.*s", PREPARE_TEXT_MAX - 1, text);
     s->reply_text = slice_str(p->dead_text[p->n_dead]);
     p->n_dead++;
-}
-
-/* Add the time since `started_us` to a stage; returns now. */
-static uint64_t
-spend(struct prepare *p, enum stage stage, uint64_t started_us)
-{
-    uint64_t now_us = clock_thread_cpu_us();
-
-    p->spent_us[stage] += now_us - started_us;
-    return now_us;
-}
-
-/* ---- one mail -------------------------------------------------------------------------------- */
-
-static struct slice
-or_else(struct slice a, struct slice b)
-{
-    return a.n > 0 ? a : b;
-}
-
-/* Return path, recipient and receiver domain, one behind the other in job->env. */
-static int
-fill_envelope(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
-    struct err *err)
-{
-    const struct profile *pr = &p->outlet->profile;
-    struct token_send ref = {.broadcast = row->broadcast, .send = row->id};
-    struct address to, from;
-    size_t from_n, to_n;
-
-    if (address_parse(row->address, &to, err) != 0 ||
-        address_parse(or_else(c->from_address, pr->from_email), &from, err) != 0)
-        return -1;
-    buf_clear(&j->env);
-    buf_clear(&j->recipient_key);
-    address_key(&to, &j->recipient_key);
-    token_verp_make(p->sender->args.keys, &ref, row->generation, &j->env);
-    buf_append_char(&j->env, '@');
-    if (pr->bounce_domain.n > 0)
-        buf_append_slice(&j->env, pr->bounce_domain);
-    else
-        buf_append_str(&j->env, from.ascii_domain);
-    from_n = j->env.n;
-    address_wire(&to, &j->env);
-    to_n = j->env.n - from_n;
-    buf_append_str(&j->env, to.ascii_domain);
-    j->mail.env_from = slice_make(j->env.p, from_n);
-    j->mail.env_to = slice_make(j->env.p + from_n, to_n);
-    j->mail.to_domain = slice_make(j->env.p + from_n + to_n, j->env.n - from_n - to_n);
-    return 0;
-}
-
-static size_t
-extra_headers(struct prepare *p, const struct content *c, struct mime_header *h)
-{
-    size_t n = 0;
-    struct slice url = buf_slice(&p->parts.unsubscribe_url);
-
-    if (c->kind == MAIL_MARKETING && p->env.public_url.n > 0) {
-        char *angle = arena_printf(p->scratch, "<%.*s>", SLICE_FMT(url));
-
-        h[n++] = (struct mime_header){SLICE_LIT("List-Unsubscribe"), slice_str(angle)};
-        h[n++] = (struct mime_header){
-            SLICE_LIT("List-Unsubscribe-Post"), SLICE_LIT("List-Unsubscribe=One-Click")};
-    }
-    if (c->slug.n > 0) {
-        char *feedback = arena_printf(
-            p->scratch, "%.*s:%s:mailshot", SLICE_FMT(c->slug), mail_kind_name(c->kind));
-
-        h[n++] = (struct mime_header){SLICE_LIT("Feedback-ID"), slice_str(feedback)};
-    }
-    return n;
-}
-
-static int
-sign(struct prepare *p, struct job *j, struct err *err)
-{
-    const struct profile *pr = &p->outlet->profile;
-    struct dkim_params params[PROFILE_MAX_DKIM];
-
-    buf_clear(&j->bytes);
-    if (pr->n_dkim == 0) {
-        struct buf t = j->bytes;
-
-        j->bytes = p->message;
-        p->message = t;
-        return 0;
-    }
-    for (size_t i = 0; i < pr->n_dkim; i++)
-        params[i] = (struct dkim_params){
-            .signer = p->outlet->signers[i],
-            .domain = pr->dkim[i].domain,
-            .selector = pr->dkim[i].selector,
-            .header_canon = DKIM_RELAXED,
-            .body_canon = DKIM_RELAXED,
-            .time_ms = p->env.now_ms,
-        };
-    return dkim_sign(params, pr->n_dkim, buf_slice(&p->message), &j->bytes, err);
-}
-
-static int
-build_message(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
-    struct err *err)
-{
-    const struct profile *pr = &p->outlet->profile;
-    struct token_send ref = {.broadcast = row->broadcast, .send = row->id};
-    struct mime_header extra[4];
-    struct slice from = or_else(c->from_address, pr->from_email);
-    struct buf id = BUF_INIT;
-    struct mime_message m = {
-        .date_ms = p->env.now_ms,
-        .from_name = or_else(c->from_name, pr->from_name),
-        .from_address = from,
-        .to_address = row->address,
-        .reply_to = c->reply_to,
-        .subject = buf_slice(&p->parts.subject),
-        .text = buf_slice(&p->parts.text),
-        .html = buf_slice(&p->parts.html),
-        .extra = extra,
-        .boundary_seed = row->id + row->generation,
-    };
-    bool needs_smtputf8 = false;
-    uint64_t started_us;
-    int rc;
-
-    token_message_id(
-        &ref, row->generation, slice_from(from, (size_t)slice_rfind_char(from, '@') + 1), &id);
-    m.message_id = arena_dup(p->scratch, buf_slice(&id));
-    buf_deinit(&id);
-    m.n_extra = extra_headers(p, c, extra);
-    buf_clear(&p->message);
-    started_us = clock_thread_cpu_us();
-    rc = mime_build(&m, &p->message, &needs_smtputf8, err);
-    j->mail.needs_smtputf8 = needs_smtputf8;
-    started_us = spend(p, STAGE_MIME, started_us);
-    if (rc == 0)
-        rc = sign(p, j, err);
-    spend(p, STAGE_SIGN, started_us);
-    return rc;
-}
-
-static int
-make_mail(struct prepare *p, struct job *j, const struct send_row *row, const struct content *c,
-    const struct contact *contact, const struct value *vars, struct err *err)
-{
-    struct render_recipient to = {
-        .broadcast = row->broadcast,
-        .send = row->id,
-        .generation = row->generation,
-        .contact = contact,
-        .vars = vars,
-    };
-    uint64_t started_us;
-
-    if (fill_envelope(p, j, row, c, err) != 0)
-        return -1;
-    to.address_key = buf_slice(&j->recipient_key);
-    started_us = clock_thread_cpu_us();
-    if (render_mail(&p->env, c, &to, p->scratch, &p->parts, err) != 0)
-        return -1;
-    spend(p, STAGE_RENDER, started_us);
-    if (build_message(p, j, row, c, err) != 0)
-        return -1;
-    j->broadcast = row->broadcast;
-    j->group = row->group;
-    j->id = row->id;
-    j->contact = row->contact;
-    j->lane = row->lane;
-    j->generation = row->generation;
-    j->attempt = row->attempt;
-    j->delay_min = row->delay_min;
-    j->address_hash = row->address_hash;
-    j->seen_seq = p->seen_seq;
-    j->mail.broadcast = row->broadcast;
-    j->mail.send = row->id;
-    j->mail.generation = row->generation;
-    j->mail.attempt = row->attempt + 1;
-    j->mail.data = buf_slice(&j->bytes);
-    j->mail.is_8bit = false; /* bodies are encoded to 7 bits, for every relay can take them */
-    j->mail.tag = j;
-    return 0;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -281,7 +64,7 @@ static bool
 is_stopped(struct prepare *p, const struct send_row *row, const struct content *c,
     const struct row_facts *f)
 {
-    char text[TEXT_MAX];
+    char text[PREPARE_TEXT_MAX];
 
     if (row->address.n == 0) {
         dead_row(p, row, SEND_FAILED, FAIL_ADDRESS, "no_recipient: the address is blank");
@@ -313,13 +96,16 @@ prepare_row(struct prepare *p, const struct send_row *row, const struct row_fact
     const struct content *c = p->content;
     struct value vars;
     const struct value *row_vars = NULL;
+    enum send_fail_class class;
     struct err err = {0};
 
     if (row->state != SEND_QUEUED)
         return;
     if (c == NULL) {
         if (oneoff_load(p->sender->args.store, row, p->scratch, &own, &vars, &err) != 0) {
-            if (err.code != ERR_TEMP)
+            if (err.code == ERR_TEMP)
+                p->is_again = true;
+            else
                 dead_row(p, row, SEND_FAILED, FAIL_RENDER, err.text);
             return;
         }
@@ -327,10 +113,10 @@ prepare_row(struct prepare *p, const struct send_row *row, const struct row_fact
         row_vars = &vars;
     }
     if (!is_stopped(p, row, c, f)) {
-        if (make_mail(p, p->jobs[p->n_made], row, c, f->contact, row_vars, &err) == 0)
+        if (prepare_mail(p, p->jobs[p->n_made], row, c, f->contact, row_vars, &class, &err) == 0)
             p->n_made++;
         else
-            dead_row(p, row, SEND_FAILED, FAIL_RENDER, err.text);
+            dead_row(p, row, SEND_FAILED, class, err.text);
     }
     content_unref(&own);
 }
@@ -456,7 +242,7 @@ prepare_rows(struct prepare *p, const struct send_row *rows, size_t n)
     uint64_t started_us = clock_thread_cpu_us();
     int rc = read_facts(p, &fr, rows, n);
 
-    spend(p, STAGE_READ, started_us);
+    prepare_spend(p, STAGE_READ, started_us);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         struct row_facts f;
 
@@ -553,7 +339,7 @@ hand_over(struct prepare *p)
         channel_prepared(p->channel, j);
     }
     if (p->n_dead > 0)
-        shelve_submit(s, p->dead, p->n_dead);
+        shelve_submit(s, p->channel->profile, p->dead, p->n_dead);
     if (!is_wanted && !p->group->is_closed)
         group_rewind(p->group);
 }
@@ -581,7 +367,6 @@ prepare_done(void *arg)
     struct sender *s = p->sender;
     struct group *g = p->group;
 
-    s->n_lent--;
     s->n_prepare_jobs--;
     g->n_preparing--;
     p->channel->n_preparing[g->lane] -= p->n_ids;
@@ -593,11 +378,10 @@ prepare_done(void *arg)
         p->n_made = p->n_dead = 0;
     }
     hand_over(p);
-    if (p->rc != 0 && !g->is_closed)
+    if ((p->rc != 0 || p->is_again) && !g->is_closed)
         group_rewind(g);
-    if (g->is_closed && g->n_preparing == 0)
-        group_close(g);
     prepare_free(p);
+    group_return(g);
     sender_kick(s);
     sender_check_stopped(s);
 }
@@ -608,13 +392,12 @@ prepare_start(struct channel *ch, struct group *g, const uint64_t *ids, size_t n
     struct sender *s = ch->sender;
     struct prepare *p = prepare_create(ch, g, ids, n);
 
-    s->n_lent++;
+    group_lend(g);
     s->n_prepare_jobs++;
     g->n_preparing++;
     ch->n_preparing[g->lane] += n;
     if (workers_submit(s->args.cpu, prepare_run, prepare_done, p))
         return true;
-    s->n_lent--;
     s->n_prepare_jobs--;
     g->n_preparing--;
     ch->n_preparing[g->lane] -= n;
@@ -624,5 +407,7 @@ prepare_start(struct channel *ch, struct group *g, const uint64_t *ids, size_t n
         job_put(s, p->jobs[i]);
     }
     prepare_free(p);
+    group_rewind(g);
+    group_return(g);
     return false;
 }

@@ -3,7 +3,8 @@
  *
  * The rows are found by the partial index on `sending`, which holds at most one row per session of the
  * dead process, so this takes milliseconds whatever the size of the store. Each profile may have a
- * policy of its own, so it goes profile by profile.
+ * policy of its own, so it goes profile by profile; rows of a profile that is gone come last, by the
+ * policies of a new profile.
  */
 #include "send/recover.h"
 
@@ -17,22 +18,13 @@
 #define RECOVER_BATCH 500
 
 static int
-recover_profile(struct store *st, uint64_t live_owner, const struct profile *p, uint64_t *moved,
-    struct err *err)
+recover_rows(struct store *st, const struct sends_recover *r, uint64_t *moved, struct err *err)
 {
-    struct sends_recover r = {
-        .live_owner = live_owner,
-        .now_ms = clock_now_ms(),
-        .repeat_bulk = p->doubt_bulk == PROFILE_DOUBT_REPEAT,
-        .leave_immediate = p->doubt_immediate == PROFILE_DOUBT_LEAVE,
-        .only_profile = p->id,
-        .limit = RECOVER_BATCH,
-    };
     uint64_t n;
 
     do {
         struct store_batch *b = store_batch_create(st, STORE_URGENT);
-        unsigned op = sends_recover(b, &r);
+        unsigned op = sends_recover(b, r);
         int rc = store_run(b, err);
 
         n = rc == 0 ? sends_result(b, op)->count : 0;
@@ -48,13 +40,23 @@ int
 recover_sends(struct store *st, uint64_t live_owner, uint64_t *moved_r, struct err *err)
 {
     struct arena *a = arena_create(0);
+    struct sends_recover r = {
+        .live_owner = live_owner, .now_ms = clock_now_ms(), .limit = RECOVER_BATCH};
     const struct profile *profiles;
     size_t n;
     int rc = profile_list(st, a, &profiles, &n, err);
 
     *moved_r = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = recover_profile(st, live_owner, &profiles[i], moved_r, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        r.repeat_bulk = profiles[i].doubt_bulk == PROFILE_DOUBT_REPEAT;
+        r.leave_immediate = profiles[i].doubt_immediate == PROFILE_DOUBT_LEAVE;
+        r.only_profile = profiles[i].id;
+        rc = recover_rows(st, &r, moved_r, err);
+    }
+    r.only_profile = 0;
+    r.repeat_bulk = r.leave_immediate = false;
+    if (rc == 0)
+        rc = recover_rows(st, &r, moved_r, err);
     if (*moved_r > 0)
         log_warn(NULL, "send.recovered", "rows=%llu", (unsigned long long)*moved_r);
     arena_free(&a);

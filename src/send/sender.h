@@ -39,7 +39,9 @@ struct sender_args {
 
 /** Strings are copied. */
 struct sender *sender_create(const struct sender_args *args);
-/** Everything in flight must have been stopped by sender_stop(). */
+/** After sender_stop(), when no worker and no batch of the store refers to the sender any more
+ * (asserted). Mails that are still on the wire are dropped without an outcome: their rows stay
+ * `sending` and the next start puts them in doubt. */
 void sender_free(struct sender **s);
 
 /** Look for work at the end of this turn. Cheap; call after anything that may allow progress. */
@@ -54,6 +56,9 @@ void sender_profile_changed(struct sender *s, uint64_t profile);
 /** Stop claiming; `done` comes when the last open transaction has been settled, or after
  * `timeout_ms`. Rows not claimed stay queued. */
 void sender_stop(struct sender *s, int64_t timeout_ms, void (*done)(void *arg), void *arg);
+
+/** Nothing is on the wire, with the store, on a worker, or waits to be settled. */
+bool sender_is_idle(const struct sender *s);
 
 /** Ids of mails claimed and not settled of a broadcast (0 = all), at most `max`. Returns how many there
  * are in all. */
