@@ -25,6 +25,7 @@
 #include "queue/queue.h"
 #include "send/recover.h"
 #include "send/sender.h"
+#include "store/driver.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/store.h"
 #include "support/suite.h"
@@ -37,6 +38,57 @@ must(int rc, const struct err *err)
     ck_assert_msg(rc == 0, "%s: %s", err->sub, err->text);
 }
 
+/* ---- a store that refuses -------------------------------------------------------------------- */
+
+static _Atomic uint64_t refused_kinds;
+
+void
+engine_refuse(uint64_t op_kinds)
+{
+    refused_kinds = op_kinds;
+}
+
+static bool
+is_refused(struct store_batch *b)
+{
+    for (unsigned i = 0; i < b->n_ops; i++)
+        if ((refused_kinds & UINT64_C(1) << b->ops[i].kind) != 0) {
+            err_sub(&b->err, ERR_TEMP, "disk_full", "refused by the test");
+            return true;
+        }
+    return false;
+}
+
+static void
+refusing_submit(void *impl, struct store_batch *b)
+{
+    if (is_refused(b))
+        store_batch_complete(b);
+    else
+        sqlite_store_driver()->submit(impl, b);
+}
+
+static void
+refusing_run(void *impl, struct store_batch *b)
+{
+    if (!is_refused(b))
+        sqlite_store_driver()->run(impl, b);
+}
+
+/* The embedded store, but for what engine_refuse() named. */
+static const struct store_driver *
+refusing_driver(void)
+{
+    static struct store_driver d;
+
+    d = *sqlite_store_driver();
+    d.submit = refusing_submit;
+    d.run = refusing_run;
+    return &d;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
 static void
 build(struct engine *e)
 {
@@ -48,7 +100,7 @@ build(struct engine *e)
     owner++;
     e->loop = loop_create();
     e->cpu = workers_create(e->loop, "cpu", 2, 64);
-    e->store = store_open(sqlite_store_driver(), &open, e->loop, &err);
+    e->store = store_open(refusing_driver(), &open, e->loop, &err);
     ck_assert_msg(e->store != NULL, "%s", err.text);
     e->keys = crypto_keys_create(key, key, key);
     e->gates = gates_create();
@@ -78,7 +130,7 @@ build(struct engine *e)
         .sender = e->sender,
         .owner = owner,
     });
-    e->closer = run_closer_create(e->store, e->runs);
+    e->closer = run_closer_create(e->loop, e->store, e->runs);
     e->arena = arena_create(0);
     e->b = (struct broadcasts){
         .store = e->store,
@@ -118,6 +170,7 @@ engine_start(struct engine *e, const char *name)
     char command[700];
 
     memset(e, 0, sizeof(*e));
+    engine_refuse(0);
     e->folder = mem_strdup(suite_path(name));
     snprintf(command, sizeof(command), "rm -rf '%s' && mkdir -p '%s/mail'", e->folder, e->folder);
     ck_assert_int_eq(system(command), 0);
@@ -147,9 +200,9 @@ static void
 quiesce(struct engine *e)
 {
     gates_set(e->gates, GATE_SCOPE_ALL, GATE_STOP, true, "test");
-    sender_stop(e->sender, 30000, on_stopped, e->loop);
+    sender_stop(e->sender, e->stop_ms != 0 ? e->stop_ms : 30000, on_stopped, e->loop);
     loop_run(e->loop);
-    while (dispatcher_busy(e->dispatcher) > 0)
+    while (dispatcher_busy(e->dispatcher) > 0 || run_table_busy(e->runs) > 0)
         loop_turn(e->loop, 5);
 }
 
@@ -170,30 +223,39 @@ engine_restart(struct engine *e)
 void
 engine_stop(struct engine *e)
 {
+    engine_refuse(0);
     quiesce(e);
     take_down(e);
     mem_free((void *)(uintptr_t)e->folder);
 }
 
-void
-engine_add_profile(struct engine *e)
+uint64_t
+engine_put_profile(struct engine *e, struct profile_input *in)
 {
-    struct profile_input in;
     struct profile p;
     struct err err = {0};
     bool created;
+
+    in->p.slug = SLICE_LIT("main");
+    in->p.name = SLICE_LIT("Main");
+    in->p.from_name = SLICE_LIT("Mailshot");
+    in->p.from_email = SLICE_LIT("news@sender.example");
+    must(profile_put(e->store, e->keys, in, SLICE_LIT("test"), clock_now_ms(), e->arena, &p,
+             &created, &err),
+        &err);
+    return p.id;
+}
+
+uint64_t
+engine_add_profile(struct engine *e)
+{
+    struct profile_input in;
     char dir[600];
 
     snprintf(dir, sizeof(dir), "%s/mail", e->folder);
     profile_input_init(&in, PROFILE_CAPTURE);
-    in.p.slug = SLICE_LIT("main");
-    in.p.name = SLICE_LIT("Main");
-    in.p.from_name = SLICE_LIT("Mailshot");
-    in.p.from_email = SLICE_LIT("news@sender.example");
     in.p.capture_dir = slice_str(dir);
-    must(profile_put(e->store, e->keys, &in, SLICE_LIT("test"), clock_now_ms(), e->arena, &p,
-             &created, &err),
-        &err);
+    return engine_put_profile(e, &in);
 }
 
 void
@@ -240,6 +302,18 @@ engine_add_template(struct engine *e)
     must(template_doc_publish(e->store, &put, e->arena, &t, &created, &err), &err);
 }
 
+void
+engine_set_profile_active(struct engine *e, uint64_t profile)
+{
+    struct store_batch *b = store_batch_create(e->store, STORE_URGENT);
+    struct err err = {0};
+
+    profile_set_state_op(b, profile, PROFILE_ACTIVE, SLICE_NONE, clock_now_ms());
+    must(store_run(b, &err), &err);
+    store_batch_free(&b);
+    sender_profile_changed(e->sender, profile);
+}
+
 uint64_t
 engine_start_broadcast(struct engine *e, const char *slug)
 {
@@ -247,15 +321,23 @@ engine_start_broadcast(struct engine *e, const char *slug)
         .name = slice_str(slug),
         .template_slug = SLICE_LIT("news"),
         .growth_limit_pct = -1};
+
+    return engine_start_broadcast_of(e, &d);
+}
+
+uint64_t
+engine_start_broadcast_of(struct engine *e, struct broadcast_doc *d)
+{
+    struct slice slug = d->slug;
     struct broadcast_view v;
     struct count_outcome count;
     struct err err = {0};
     char token[ID_TEXT_SIZE];
 
     e->call.now_ms = clock_now_ms();
-    must(broadcast_create(&e->call, &d, &v, &err), &err);
+    must(broadcast_create(&e->call, d, &v, &err), &err);
     must(count_start(&e->call, &v, COUNT_SCHEDULE, COUNT_WAIT_MS, &count, &err), &err);
-    must(broadcast_schedule(&e->call, slice_str(slug),
+    must(broadcast_schedule(&e->call, slug,
              &(struct broadcast_schedule){.scheduled_at_ms = clock_now_ms(),
                  .count_token = slice_str(id_text(count.id, token)),
                  .confirmed_count = (int64_t)count.result.eligible},
