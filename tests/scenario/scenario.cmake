@@ -11,7 +11,7 @@ endfunction()
 
 # kill -9 at random moments: FOLDER ROUNDS SEED CONTACTS. One entry a round, so that each stays short.
 foreach(seed 1 2 3 4 5)
-    mailshot_scenario(kill_${seed} test_kill.py . 1 ${seed} 2000)
+    mailshot_scenario(kill_${seed} test_kill.py . 1 ${seed} 5000)
 endforeach()
 mailshot_scenario(crash test_crash.py)
 mailshot_scenario(storm test_storm.py)
