@@ -338,7 +338,7 @@ engine_start_broadcast_of(struct engine *e, struct broadcast_doc *d)
     must(broadcast_create(&e->call, d, &v, &err), &err);
     must(count_start(&e->call, &v, COUNT_SCHEDULE, COUNT_WAIT_MS, &count, &err), &err);
     must(broadcast_schedule(&e->call, slug,
-             &(struct broadcast_schedule){.scheduled_at_ms = clock_now_ms(),
+             &(struct broadcast_schedule){.scheduled_at_ms = clock_now_ms() + e->start_in_ms,
                  .count_token = slice_str(id_text(count.id, token)),
                  .confirmed_count = (int64_t)count.result.eligible},
              &v, &err),

@@ -26,7 +26,8 @@ struct engine {
     struct arena *arena;
     struct broadcasts b;
     struct broadcast_call call;
-    int64_t stop_ms; /* how long a stop waits for what is on the wire, 0 = 30 s */
+    int64_t stop_ms;     /* how long a stop waits for what is on the wire, 0 = 30 s */
+    int64_t start_in_ms; /* broadcasts are scheduled for so long from now */
 };
 
 void engine_start(struct engine *e, const char *name);

@@ -222,6 +222,21 @@ START_TEST(a_missed_start_is_parked)
 }
 END_TEST
 
+/* Each has its moment, without a tick that looks. */
+START_TEST(a_second_start_comes_in_time_too)
+{
+    prepare("two_starts", 10);
+    e.start_in_ms = 1500;
+    engine_start_broadcast(&e, "first");
+    e.start_in_ms = 2500;
+    engine_start_broadcast(&e, "second");
+    engine_wait(&e, "first", SENT);
+    engine_wait(&e, "second", SENT);
+    ck_assert_uint_eq(engine_captured(&e), 20);
+    engine_stop(&e);
+}
+END_TEST
+
 /* A stop rule struck between the look at the broadcast and the resume: it stays paused. */
 START_TEST(a_resume_does_not_lift_a_reason_it_has_not_seen)
 {
@@ -388,5 +403,6 @@ SUITE_MAIN("pipeline_trouble", a_store_that_refuses_commits_loses_and_doubles_no
     a_commit_leaves_the_gates_of_others_alone, a_close_that_failed_is_tried_again,
     slices_that_failed_are_planned_again, a_gate_of_one_broadcast_holds_only_that,
     content_that_is_gone_pauses_the_broadcast, an_audience_that_grew_pauses_before_the_surplus,
-    a_missed_start_is_parked, a_resume_does_not_lift_a_reason_it_has_not_seen,
-    a_refused_account_stops_until_it_is_mended, a_stop_does_not_wait_for_ever)
+    a_missed_start_is_parked, a_second_start_comes_in_time_too,
+    a_resume_does_not_lift_a_reason_it_has_not_seen, a_refused_account_stops_until_it_is_mended,
+    a_stop_does_not_wait_for_ever)
