@@ -433,19 +433,45 @@ channel_granted(struct channel *ch, struct job *j)
     transport_send(j->slot->session, &j->mail);
 }
 
-void
-channel_unclaim(struct channel *ch, struct job *j)
+/* The session that a claim had reserved is idle again. */
+static void
+leave_session(struct channel *ch, struct job *j)
 {
-    struct group *g = map_u64_get(ch->sender->groups, j->group);
     struct session_slot *slot = j->slot;
 
     ch->n_busy[j->lane]--;
     channel_leave_domain(ch, j);
     pace_untake(ch->pace);
     j->slot = NULL;
-    job_put(ch->sender, j);
     transport_session_release(slot->session);
     channel_session_idle(ch, slot);
+}
+
+void
+channel_regret(struct channel *ch, struct job *j)
+{
+    int64_t now_ms = clock_now_ms();
+
+    ch->n_in_flight++;
+    leave_session(ch, j);
+    j->is_suppress = false;
+    j->settle = (struct sends_settle){.broadcast = j->broadcast,
+        .id = j->id,
+        .token = j->token,
+        .to = SEND_QUEUED,
+        .at_ms = now_ms,
+        .due_at_ms = now_ms,
+        .is_uncounted_attempt = true};
+    step_settle(ch->sender->step, j);
+}
+
+void
+channel_unclaim(struct channel *ch, struct job *j)
+{
+    struct group *g = map_u64_get(ch->sender->groups, j->group);
+
+    leave_session(ch, j);
+    job_put(ch->sender, j);
     if (g != NULL && !g->is_closed)
         group_rewind(g);
 }

@@ -134,6 +134,8 @@ struct sender {
     struct list free_jobs; /* reused with their buffers */
     size_t n_free_jobs;
     bool is_kicked, is_stopping;
+    bool is_journal_closed;
+    uint64_t journal_epoch; /* how often GATE_JOURNAL has closed */
     struct loop_timer *stop_timer;
     void (*stop_done)(void *arg);
     void *stop_arg;
@@ -171,6 +173,8 @@ void channel_free(struct channel *ch);
 void channel_session_idle(struct channel *ch, struct session_slot *slot);
 /** The claim was granted: the mail goes to its session. */
 void channel_granted(struct channel *ch, struct job *j);
+/** The claim was granted, but must not be used: the row goes back to queued with the next step. */
+void channel_regret(struct channel *ch, struct job *j);
 /** A claim was refused or withdrawn: the session is idle again, the job ends, and its group looks
  * whether the row still waits. */
 void channel_unclaim(struct channel *ch, struct job *j);

@@ -111,7 +111,13 @@ on_run(const struct run_record *before, const struct run_record *now, void *arg)
 static void
 on_gate(void *arg)
 {
-    sender_kick(arg);
+    struct sender *s = arg;
+    bool is_closed = (gates_closed(s->args.gates, GATE_SCOPE_ALL) & 1u << GATE_JOURNAL) != 0;
+
+    if (is_closed && !s->is_journal_closed)
+        s->journal_epoch++;
+    s->is_journal_closed = is_closed;
+    sender_kick(s);
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  * grows with the load and a session waits for one commit, not for one per session. The invariants:
  *   - a claim goes out in the same commit as the settle of the session's previous mail, or in a later
  *     one, never before: so a session has at most one row in `sending`;
- *   - nothing reaches the wire before its claim came back granted;
+ *   - nothing reaches the wire before its claim came back granted, nor when an opt-out was journalled in
+ *     the meantime;
  *   - an outcome is never dropped: when the store fails it stays here and is tried again each second,
  *     while claims are withdrawn and a gate is closed.
  */
@@ -41,6 +42,7 @@ struct step {
     unsigned op;
     struct loop_timer *retry;
     uint64_t started_us;
+    uint64_t journal_epoch; /* of the sender when the commit was submitted */
     struct sends_settle *settle_args;
     struct sends_claim *claim_args;
     size_t cap_settle_args, cap_claim_args;
@@ -186,7 +188,11 @@ claim_answered(struct step *st, struct job *j, enum sends_verdict verdict)
 {
     if (verdict == CLAIM_GRANTED) {
         metric_add(st->m_claims, 1);
-        channel_granted(j->channel, j);
+        /* An opt-out that went to the journal meanwhile is not in the store, which granted this. */
+        if (st->journal_epoch != st->sender->journal_epoch)
+            channel_regret(j->channel, j);
+        else
+            channel_granted(j->channel, j);
         return;
     }
     /* Suppressed since it was prepared: prepared again, the opt-out is seen there. Gone: perhaps only
@@ -293,6 +299,7 @@ step_flush(struct step *st)
     st->settles.n = st->claims.n = 0;
     st->is_running = true;
     st->started_us = clock_mono_us();
+    st->journal_epoch = st->sender->journal_epoch;
     store_submit(build_batch(st), on_commit, st);
 }
 

@@ -133,6 +133,36 @@ START_TEST(an_opt_out_during_the_broadcast_is_honoured)
 }
 END_TEST
 
+/* An opt-out that the journal takes while claims are under way: what the store grants then goes back. */
+START_TEST(claims_granted_across_a_journalled_opt_out_go_back)
+{
+    struct run_record r;
+    unsigned captured;
+
+    prepare("journal", 600);
+    engine_start_broadcast(&e, "spring");
+    while (engine_run(&e, "spring").n.by_state[SEND_SENT] < 50)
+        loop_turn(e.loop, 5);
+    for (int i = 0; i < 20; i++) {
+        gates_set(e.gates, GATE_SCOPE_ALL, GATE_JOURNAL, true, "test");
+        gates_set(e.gates, GATE_SCOPE_ALL, GATE_JOURNAL, false, NULL);
+        loop_turn(e.loop, 2);
+    }
+    gates_set(e.gates, GATE_SCOPE_ALL, GATE_JOURNAL, true, "test");
+    for (int i = 0; i < 300; i++)
+        loop_turn(e.loop, 2);
+    captured = engine_captured(&e);
+    r = engine_run(&e, "spring");
+    ck_assert_int_eq(r.n.by_state[SEND_SENDING], 0);
+    ck_assert_uint_lt(captured, 600);
+    gates_set(e.gates, GATE_SCOPE_ALL, GATE_JOURNAL, false, NULL);
+    r = engine_wait(&e, "spring", SENT);
+    ck_assert_int_eq(r.n.by_state[SEND_SENT], 600);
+    ck_assert_uint_eq(engine_captured(&e), 600);
+    engine_stop(&e);
+}
+END_TEST
+
 START_TEST(a_restart_goes_on_where_the_store_stands)
 {
     struct run_record r;
@@ -179,4 +209,5 @@ END_TEST
 
 SUITE_MAIN("pipeline", everybody_gets_one_mail_and_the_ledger_closes, nobody_at_all_is_sent_too,
     a_pause_holds_and_a_resume_completes, an_opt_out_during_the_broadcast_is_honoured,
-    a_restart_goes_on_where_the_store_stands, a_cancel_stops_for_good)
+    claims_granted_across_a_journalled_opt_out_go_back, a_restart_goes_on_where_the_store_stands,
+    a_cancel_stops_for_good)
