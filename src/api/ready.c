@@ -8,15 +8,16 @@
 #include "base/mem.h"
 
 /*
- * Readiness by part: store, queue, recovery, whatever the wiring names. Changes are logged once, not
- * per look.
+ * Readiness by part: store, serving, whatever the wiring names. Changes are logged once, not per look.
+ * A part that is only noted tells why less is done than could be, while requests are still answered:
+ * a probe that took the daemon out of service for it would take opt-outs away.
  */
 
 #define PARTS_MAX 32
 
 struct part {
     const char *name;
-    bool ok;
+    bool ok, is_note;
     char reason[160];
 };
 
@@ -38,8 +39,8 @@ api_ready_free(struct api_ready **r)
     *r = NULL;
 }
 
-void
-api_ready_set(struct api_ready *r, const char *name, bool ok, const char *reason)
+static struct part *
+set_part(struct api_ready *r, const char *name, bool ok, const char *reason)
 {
     struct part *p = NULL;
 
@@ -54,19 +55,32 @@ api_ready_set(struct api_ready *r, const char *name, bool ok, const char *reason
     }
     snprintf(p->reason, sizeof p->reason, "%s", reason != NULL ? reason : "");
     if (p->ok == ok)
-        return;
+        return p;
     p->ok = ok;
     if (ok)
         log_info(NULL, "ready.up", "part=%s", name);
     else
         log_warn(NULL, "ready.down", "part=%s reason=\"%s\"", name, p->reason);
+    return p;
+}
+
+void
+api_ready_set(struct api_ready *r, const char *name, bool ok, const char *reason)
+{
+    set_part(r, name, ok, reason)->is_note = false;
+}
+
+void
+api_ready_note(struct api_ready *r, const char *name, bool ok, const char *reason)
+{
+    set_part(r, name, ok, reason)->is_note = true;
 }
 
 bool
 api_ready_all(const struct api_ready *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (!r->parts[i].ok)
+        if (!r->parts[i].ok && !r->parts[i].is_note)
             return false;
     return true;
 }

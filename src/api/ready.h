@@ -15,6 +15,9 @@ struct api_ready *api_ready_create(void);
 void api_ready_free(struct api_ready **r);
 /** `name` is a constant; `reason` is copied (NULL = none) and shown while the part is not ready. */
 void api_ready_set(struct api_ready *r, const char *name, bool ok, const char *reason);
+/** The same for a part without which requests are answered all the same: it is shown, and counts
+ * for nothing in api_ready_all(). A part is set or noted, never both. */
+void api_ready_note(struct api_ready *r, const char *name, bool ok, const char *reason);
 /** All parts that were set are ready. */
 bool api_ready_all(const struct api_ready *r);
 /** An object {"<part>": {"ok": bool, "reason"?: text}} in order of first setting. */

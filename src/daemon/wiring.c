@@ -135,6 +135,15 @@ build_site(struct daemon *d)
     return public_create(&args);
 }
 
+/* A full disk holds mail back, not opt-outs: said by /readyz, which stays good. */
+static void
+show_disk(bool is_full, void *arg)
+{
+    struct daemon *d = arg;
+
+    api_ready_note(d->ready, "disk", !is_full, gates_why(d->gates, GATE_SCOPE_ALL, GATE_DISK));
+}
+
 static struct disk_watch *
 build_disk_watch(struct daemon *d)
 {
@@ -144,8 +153,11 @@ build_disk_watch(struct daemon *d)
         .gates = d->gates,
         .path = d->home->dir->path,
         .min_free_bytes = d->boot->min_free_bytes,
+        .changed = show_disk,
+        .arg = d,
     };
 
+    show_disk(false, d); /* the watch tells of changes only */
     return disk_watch_create(&args);
 }
 
@@ -176,6 +188,8 @@ build(struct daemon *d, struct err *err)
     if (installation_open(d->boot, d->loop, false, &d->home, err) != 0)
         return -1;
 
+    d->ready = api_ready_create();
+    api_ready_set(d->ready, "serving", false, "the daemon is starting");
     d->gates = gates_create();
     d->runs = run_table_create(d->loop);
     d->queue = backend_queue_create(d->boot, d->loop);
@@ -192,8 +206,6 @@ build(struct daemon *d, struct err *err)
     d->disk = build_disk_watch(d);
     d->ticker = ticker_create(d->loop, d->boot->tick_interval_s * 1000);
     daemon_add_jobs(d);
-    d->ready = api_ready_create();
-    api_ready_set(d->ready, "serving", false, "the daemon is starting");
     build_api(d);
 
     if (daemon_settle_past(d, err) != 0 || daemon_load_runs(d, err) != 0 ||
@@ -228,7 +240,6 @@ take_down(struct daemon *d)
     daemon_unlisten(d);
     api_free(&d->api);
     mem_free((void *)(uintptr_t)d->routes);
-    api_ready_free(&d->ready);
     ticker_free(&d->ticker);
     disk_watch_free(&d->disk);
     run_closer_free(&d->closer);
@@ -243,6 +254,7 @@ take_down(struct daemon *d)
     queue_free(&d->queue);
     run_table_free(&d->runs);
     gates_free(&d->gates);
+    api_ready_free(&d->ready);
     installation_close(&d->home);
     loop_free(&d->loop);
     if (d->current != d->boot)

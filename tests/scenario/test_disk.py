@@ -27,17 +27,26 @@ class Disk(Scenario):
     def gates(daemon):
         return {gate["gate"]: gate["why"] for gate in mailing.broadcast(daemon)["gates"]}
 
+    def check_readyz(self, daemon, is_full):
+        """Good in either case, since opt-outs are answered; the part says what holds mail back."""
+        status, answer = daemon.request("GET", "/readyz")
+        self.assertEqual((status, answer["status"]), (200, "ready"))
+        self.assertEqual(answer["parts"]["disk"]["ok"], not is_full)
+        self.assertEqual("minFreeBytes" in answer["parts"]["disk"].get("reason", ""), is_full)
+
     def test_full_disk_holds_and_room_lets_go(self):
         contacts = 600
         where = self.small_disk(64)
         sink = self.sink("--delay-ms", 20)
         daemon = self.daemon(minFreeBytes=16 * MIB)
         mailing.set_up(daemon, sink, contacts)
+        self.check_readyz(daemon, is_full=False)
         mailing.start_broadcast(daemon)
         sink.wait_count(100)
         self.fill(where / "ballast")
         harness.wait_for("the gate to close", lambda: "disk" in self.gates(daemon))
         self.assertIn("minFreeBytes", self.gates(daemon)["disk"])
+        self.check_readyz(daemon, is_full=True)
         harness.wait_for("mails in flight to settle",
                          lambda: not mailing.broadcast(daemon)["inFlight"])
         taken = len(sink.accepted())
@@ -56,6 +65,7 @@ class Disk(Scenario):
         self.assertEqual(states["suppressed"], 1)
         self.assertNotIn(mailing.address(599), sink.recipients())
         self.assertNotIn("disk", self.gates(daemon))
+        self.check_readyz(daemon, is_full=False)
 
     def test_too_little_room_at_the_start(self):
         """The same without a file system of its own: the daemon wants more than any disk has."""
@@ -70,6 +80,7 @@ class Disk(Scenario):
         daemon.start()
         harness.wait_for("the broadcast to start", lambda: mailing.state_of(daemon) == "sending")
         self.assertIn("disk", self.gates(daemon))
+        self.check_readyz(daemon, is_full=True)
         daemon.wait_rounds(2)
         daemon.stop()
         self.assertEqual(len(sink.accepted()), 0, "mail left through a closed gate")

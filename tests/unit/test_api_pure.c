@@ -403,6 +403,12 @@ START_TEST(readiness)
         "{\"store\":{\"ok\":true},\"recovery\":{\"ok\":false,\"reason\":\"recounting\"}}");
     api_ready_set(r, "recovery", true, NULL);
     ck_assert(api_ready_all(r));
+    api_ready_note(r, "disk", false, "no room");
+    ck_assert(api_ready_all(r));
+    buf_clear(&out);
+    jw_init(&w, &out);
+    api_ready_write(r, &w, NULL);
+    ck_assert_ptr_nonnull(strstr(buf_cstr(&out), "\"disk\":{\"ok\":false,\"reason\":\"no room\"}"));
     buf_deinit(&out);
     api_ready_free(&r);
 }
