@@ -129,12 +129,17 @@ class Sink:
         """Bytes of every mail kept, by recipient; a recipient with two of them is a failure."""
         found = {}
         for path in sorted(self.store.glob("*.env")):
-            recipients = path.read_text().splitlines()[1:]
+            recipients = path.read_text().splitlines()[2:]
             for recipient in recipients:
                 if recipient in found:
                     raise Failure(f"two mails to {recipient}")
                 found[recipient] = path.with_suffix(".eml").read_bytes()
         return found
+
+    def client_names(self):
+        """The names with which clients introduced themselves, of the mails kept."""
+        return {path.read_text().splitlines()[0].removeprefix("ehlo ")
+                for path in self.store.glob("*.env")}
 
 
 class Daemon:

@@ -134,7 +134,8 @@ class Replies(Scenario):
         self.assertEqual(sink.stop()["refused"], 1, "it asked too early, or too often")
 
     def test_small_and_chatty_server(self):
-        """No extension is used that was not offered; the body fits into seven bits."""
+        """No extension is used that was not offered; the body fits into seven bits; the client gives the
+        name it was told to give."""
         sink, daemon = self.mailing(3, "--no-extensions", store=True)
         mailing.put_template(daemon, html="<p>Grüße aus Köln, Ζωή</p>"
                                           '<a href="{{unsubscribeUrl}}">Ende</a>')
@@ -143,6 +144,7 @@ class Replies(Scenario):
         mailing.check_delivery(daemon, sink, 3)
         for raw in sink.mails().values():
             self.assertLess(max(raw), 128)
+        self.assertEqual(sink.client_names(), {daemon.options["ehloName"]})
         self.assertEqual(sink.stop()["refused"], 0)
 
 

@@ -10,7 +10,8 @@
  *   --rt-delay-ms N  wait before the replies to whatever came in one read: a round trip
  *   --log FILE       append "<epoch ms> <recipient> <bytes>" per recipient, after the final reply has
  *                    been written to the socket and never before
- *   --store DIR      keep each mail as NNNNNN.eml (dots taken out) and NNNNNN.env (envelope)
+ *   --store DIR      keep each mail as NNNNNN.eml (dots taken out) and NNNNNN.env: "ehlo NAME",
+ *                    "from <ADDRESS>", and a line per recipient
  *   --script FILE    rules, see below
  *   --auth U:P       offer AUTH PLAIN and accept these credentials
  *   --no-extensions  a small, chatty server: greets in three lines, answers EHLO with a bare 250 and

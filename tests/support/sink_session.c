@@ -1,7 +1,6 @@
 #include "sink_session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "sink_mail.h"
 
 /*
  * One session of the sink. Input is read into one shared buffer and consumed at once: commands line by
@@ -41,11 +41,9 @@ struct sink_session {
     int64_t hold_ms, trickle_ms;
     struct buf line, out;
     size_t out_off;
-    struct buf from, rcpts; /* rcpts: one a line */
-    unsigned n_rcpts;
-    unsigned match;      /* bytes of CR LF . CR LF seen */
-    uint64_t body_bytes; /* of the message, dots not yet taken out */
-    struct buf body;     /* when mail is stored */
+    struct buf client_name; /* as given at EHLO or HELO */
+    struct sink_mail mail;
+    unsigned match; /* bytes of CR LF . CR LF seen */
     struct buf unlogged;
     unsigned n_unlogged;
 };
@@ -93,9 +91,8 @@ session_free(struct sink_session *s)
     close(s->fd);
     buf_deinit(&s->line);
     buf_deinit(&s->out);
-    buf_deinit(&s->from);
-    buf_deinit(&s->rcpts);
-    buf_deinit(&s->body);
+    buf_deinit(&s->client_name);
+    sink_mail_deinit(&s->mail);
     buf_deinit(&s->unlogged);
     mem_free(s);
 }
@@ -108,52 +105,6 @@ set_timer(struct sink_session *s, int64_t delay_ms)
 }
 
 /* ---- mail ---------------------------------------------------------------------------------- */
-
-static void
-write_file(const char *dir, uint64_t number, const char *suffix, struct slice content)
-{
-    char path[600];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%06llu.%s", dir, (unsigned long long)number, suffix);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, content.p, content.n) != (ssize_t)content.n)
-        fprintf(stderr, "smtp_sink: %s: %s\n", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-}
-
-/* Keep the message as the server that it pretends to be would: dots taken out, envelope beside it. */
-static void
-store_mail(struct sink_session *s)
-{
-    struct slice wire = slice_make(s->body.p, s->body.n - 3); /* without the final dot line */
-    struct buf plain = BUF_INIT, envelope = BUF_INIT;
-    uint64_t number = ++s->sink->n_stored;
-    struct slice line;
-
-    for (size_t at = 0; at < wire.n; at += line.n) {
-        const char *lf = memchr(wire.p + at, '\n', wire.n - at);
-
-        line = slice_make(wire.p + at, lf != NULL ? (size_t)(lf - wire.p) + 1 - at : wire.n - at);
-        buf_append_slice(&plain, line.p[0] == '.' ? slice_from(line, 1) : line);
-    }
-    buf_printf(&envelope, "from %.*s\n", SLICE_FMT(buf_slice(&s->from)));
-    buf_append_slice(&envelope, buf_slice(&s->rcpts));
-    write_file(s->sink->store_dir, number, "eml", buf_slice(&plain));
-    write_file(s->sink->store_dir, number, "env", buf_slice(&envelope));
-    buf_deinit(&plain);
-    buf_deinit(&envelope);
-}
-
-static void
-forget_mail(struct sink_session *s)
-{
-    buf_clear(&s->from);
-    buf_clear(&s->rcpts);
-    buf_clear(&s->body);
-    s->n_rcpts = 0;
-}
 
 /* The replies that waited are with the kernel: now the mails they confirmed may be logged. */
 static void
@@ -177,23 +128,12 @@ reply_gone(struct sink_session *s)
 static void
 note_mail(struct sink_session *s)
 {
-    struct slice rest = buf_slice(&s->rcpts), rcpt;
-    int64_t now_ms = sink_wall_ms();
+    struct sink *sink = s->sink;
 
-    while (slice_cut(&rest, '\n', &rcpt)) {
-        if (rcpt.n == 0)
-            continue;
-        buf_append_i64(&s->unlogged, now_ms);
-        buf_append_char(&s->unlogged, ' ');
-        buf_append_slice(&s->unlogged, rcpt);
-        buf_append_char(&s->unlogged, ' ');
-        buf_append_u64(&s->unlogged, s->body_bytes);
-        buf_append_char(&s->unlogged, '\n');
-        s->n_unlogged++;
-    }
-    s->sink->n_bytes += s->body_bytes;
-    if (s->sink->store_dir != NULL)
-        store_mail(s);
+    s->n_unlogged += sink_mail_log(&s->mail, sink_wall_ms(), &s->unlogged);
+    sink->n_bytes += s->mail.body_bytes;
+    if (sink->store_dir != NULL)
+        sink_mail_store(&s->mail, sink->store_dir, ++sink->n_stored, buf_slice(&s->client_name));
 }
 
 /* ---- replies ------------------------------------------------------------------------------- */
@@ -297,10 +237,10 @@ command_mail(struct sink_session *s, struct slice line)
         s->sink->n_refused++;
         return;
     }
-    forget_mail(s);
-    buf_append_char(&s->from, '<');
-    buf_append_slice(&s->from, from);
-    buf_append_char(&s->from, '>');
+    sink_mail_clear(&s->mail);
+    buf_append_char(&s->mail.from, '<');
+    buf_append_slice(&s->mail.from, from);
+    buf_append_char(&s->mail.from, '>');
     say(s, "250 2.1.0 ok");
 }
 
@@ -309,39 +249,43 @@ command_rcpt(struct sink_session *s, struct slice line)
 {
     struct slice rcpt = path_of(line);
 
-    if (s->from.n == 0) {
+    if (s->mail.from.n == 0) {
         say(s, "503 5.5.1 MAIL first");
-    } else if (s->n_rcpts >= RECIPIENTS_MAX) {
+    } else if (s->mail.n_rcpts >= RECIPIENTS_MAX) {
         say(s, "452 4.5.3 too many recipients");
     } else if (ask_rules(s, SINK_RCPT, rcpt)) {
-        buf_append_slice(&s->rcpts, rcpt);
-        buf_append_char(&s->rcpts, '\n');
-        s->n_rcpts++;
+        buf_append_slice(&s->mail.rcpts, rcpt);
+        buf_append_char(&s->mail.rcpts, '\n');
+        s->mail.n_rcpts++;
         say(s, "250 2.1.5 ok");
     }
-}
-
-static struct slice
-first_rcpt(const struct sink_session *s)
-{
-    struct slice rest = buf_slice(&s->rcpts), rcpt = SLICE_NONE;
-
-    slice_cut(&rest, '\n', &rcpt);
-    return rcpt;
 }
 
 static void
 command_data(struct sink_session *s)
 {
-    if (s->n_rcpts == 0) {
+    if (s->mail.n_rcpts == 0) {
         say(s, "503 5.5.1 RCPT first");
-    } else if (ask_rules(s, SINK_DATA, first_rcpt(s))) {
+    } else if (ask_rules(s, SINK_DATA, sink_mail_first_rcpt(&s->mail))) {
         say(s, "354 go ahead");
         s->mode = MODE_DATA;
         s->match = 2; /* the line of DATA ended with CR LF */
-        s->body_bytes = 0;
+        s->mail.body_bytes = 0;
         s->is_body_seen = false;
     }
+}
+
+static void
+command_hello(struct sink_session *s, struct slice line, bool is_extended)
+{
+    if (is_extended && !ask_rules(s, SINK_EHLO, SLICE_NONE))
+        return;
+    buf_clear(&s->client_name);
+    buf_append_slice(&s->client_name, slice_trim(slice_from(line, sizeof("EHLO ") - 1)));
+    if (is_extended)
+        say_ehlo(s);
+    else
+        say(s, "250 sink.example");
 }
 
 static void
@@ -357,14 +301,13 @@ command(struct sink_session *s, struct slice line)
     } else if (slice_ieq(line, SLICE_LIT("DATA"))) {
         command_data(s);
     } else if (slice_istarts(line, SLICE_LIT("EHLO "))) {
-        if (ask_rules(s, SINK_EHLO, SLICE_NONE))
-            say_ehlo(s);
+        command_hello(s, line, true);
     } else if (slice_istarts(line, SLICE_LIT("HELO "))) {
-        say(s, "250 sink.example");
+        command_hello(s, line, false);
     } else if (slice_istarts(line, SLICE_LIT("AUTH "))) {
         command_auth(s, line);
     } else if (slice_ieq(line, SLICE_LIT("RSET"))) {
-        forget_mail(s);
+        sink_mail_clear(&s->mail);
         say(s, "250 2.0.0 ok");
     } else if (slice_ieq(line, SLICE_LIT("NOOP"))) {
         say(s, "250 2.0.0 ok");
@@ -417,21 +360,21 @@ take_data(struct sink_session *s, struct slice in)
 
     if (!s->is_body_seen) {
         s->is_body_seen = true;
-        if (!ask_rules(s, SINK_BODY, first_rcpt(s)))
+        if (!ask_rules(s, SINK_BODY, sink_mail_first_rcpt(&s->mail)))
             return in.n;
     }
-    s->body_bytes += n;
+    s->mail.body_bytes += n;
     if (s->sink->store_dir != NULL)
-        buf_append(&s->body, in.p, n);
+        buf_append(&s->mail.body, in.p, n);
     if (!is_end)
         return n;
     s->mode = MODE_COMMAND;
-    if (ask_rules(s, SINK_DATA_END, first_rcpt(s))) {
+    if (ask_rules(s, SINK_DATA_END, sink_mail_first_rcpt(&s->mail))) {
         note_mail(s);
         say(s, "250 2.0.0 queued");
         s->hold_ms += s->sink->delay_ms;
     }
-    forget_mail(s);
+    sink_mail_clear(&s->mail);
     return n;
 }
 
