@@ -82,6 +82,10 @@ static const struct framing framings[] = {
     {"fold before any header", BYTES("GET / HTTP/1.1\r\n X-A: 1\r\n" HOST "\r\n"), 400, true, 0},
     {"fold and bare LF that cancel out", BYTES("GET / HTTP/1.1\nHost: t\nA: 1\r\n 2\nB: 3\r\n\r\n"),
         400, true, 0},
+    {"colon and bare LF that cancel out", BYTES("GET / HTTP/1.1\r\nHost: t\n:x\nB: 3\r\n\r\n"), 400,
+        true, 0},
+    {"NUL and bare LF that cancel out", BYTES("GET / HTTP/1.1\r\nHost: t\n\0x\nB: 3\r\n\r\n"), 400,
+        true, 0},
     {"bare LF everywhere", BYTES("GET / HTTP/1.1\nHost: t\n\n"), 400, true, 0},
     {"bare LF in one line", BYTES("GET / HTTP/1.1\r\nHost: t\nX: y\r\n\r\n"), 400, true, 0},
     {"bare LF at the end", BYTES("GET / HTTP/1.1\r\nHost: t\r\n\n"), 400, true, 0},
@@ -110,6 +114,12 @@ static const struct framing framings[] = {
     {"unknown expectation",
         BYTES("POST / HTTP/1.1\r\n" HOST "Expect: magic\r\nContent-Length: 1\r\n\r\n"), 417, true,
         0},
+    {"expectation without a body", BYTES("POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n\r\n"),
+        417, true, 0},
+    {"expectation for an empty body, and more",
+        BYTES("POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n"
+              "GET / HTTP/1.1\r\n" HOST "\r\n"),
+        417, true, 0},
 
     {"chunk size 0x3", BYTES(CHUNKED "0x3\r\nabc\r\n0\r\n\r\n"), 400, true, 0},
     {"chunk size +3", BYTES(CHUNKED "+3\r\nabc\r\n0\r\n\r\n"), 400, true, 0},
