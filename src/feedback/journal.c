@@ -27,7 +27,7 @@
 #define FOLDING      "opt-outs.folding"
 #define UNREADABLE   "opt-outs.unreadable"
 #define CHUNK_BYTES  (2 * JOURNAL_LINE_MAX)
-#define OPEN_RETRIES 16
+#define OPEN_RETRIES 1000 /* each needs a whole fold between open and lock; a bound, not a wait */
 
 struct journal {
     char *folder;
