@@ -62,6 +62,7 @@ struct program {
     const char *script;
     unsigned port;
     int listen_fd, signal_fd;
+    bool is_listening;
     struct buf auth;
 };
 
@@ -145,23 +146,56 @@ add_fd(struct program *p, int fd, void *mark)
         die("epoll");
 }
 
+static int
+bind_port(unsigned port, unsigned *port_r)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET,
+        .sin_port = htons((uint16_t)port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(in);
+    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (fd < 0 || bind(fd, (struct sockaddr *)&in, sizeof(in)) != 0)
+        die("bind");
+    getsockname(fd, (struct sockaddr *)&in, &len);
+    *port_r = ntohs(in.sin_port);
+    return fd;
+}
+
+/* The port is taken once and kept: a server that is down must not lose it to another program. Only a
+ * port that was asked for by number stays with its socket across a shutdown(), so a free one is found
+ * first and then asked for. */
+static void
+take_port(struct program *p)
+{
+    int finder = bind_port(p->port, &p->port);
+
+    p->listen_fd = bind_port(p->port, &p->port);
+    close(finder);
+}
+
 static void
 start_listening(struct program *p)
 {
-    struct sockaddr_in in = {.sin_family = AF_INET,
-        .sin_port = htons((uint16_t)p->port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(in);
-    int one = 1;
-
-    p->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    setsockopt(p->listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (p->listen_fd < 0 || bind(p->listen_fd, (struct sockaddr *)&in, sizeof(in)) != 0 ||
-        listen(p->listen_fd, 1024) != 0)
+    if (p->is_listening)
+        return;
+    if (listen(p->listen_fd, 1024) != 0)
         die("listen");
-    getsockname(p->listen_fd, (struct sockaddr *)&in, &len);
-    p->port = ntohs(in.sin_port);
     add_fd(p, p->listen_fd, &listen_mark);
+    p->is_listening = true;
+}
+
+/* Connections are refused from here on; the port stays ours. */
+static void
+stop_listening(struct program *p)
+{
+    if (!p->is_listening)
+        return;
+    epoll_ctl(p->sink.epoll_fd, EPOLL_CTL_DEL, p->listen_fd, NULL);
+    if (shutdown(p->listen_fd, SHUT_RDWR) != 0)
+        die("shutdown");
+    p->is_listening = false;
 }
 
 static void
@@ -213,14 +247,9 @@ on_signal(struct program *p)
     switch (info.ssi_signo) {
     case SIGUSR1:
         sink_sessions_kill(&p->sink);
-        if (p->listen_fd >= 0)
-            close(p->listen_fd);
-        p->listen_fd = -1;
+        stop_listening(p);
         return false;
-    case SIGUSR2:
-        if (p->listen_fd < 0)
-            start_listening(p);
-        return false;
+    case SIGUSR2: start_listening(p); return false;
     case SIGHUP: reload(p); return false;
     default: return true;
     }
@@ -280,6 +309,7 @@ main(int argc, char **argv)
     if (p.script != NULL && (p.sink.rules = sink_rules_load(p.script)) == NULL)
         return EXIT_FAILURE;
     setup_signals(&p);
+    take_port(&p);
     start_listening(&p);
     printf("port %u\n", p.port);
     fflush(stdout);
